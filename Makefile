@@ -9,7 +9,7 @@ VERSION := 0.1.0
 CC      := gcc
 CLANG   ?= clang
 PKGS    := libbpf libxdp libmnl libevent jansson
-ARCH    := $(shell $(CC) -print-multiarch)
+ARCH     = $(shell $(CC) -print-multiarch)
 
 ifneq ($(V),1)
 Q := @
@@ -17,7 +17,7 @@ endif
 
 # SAN=1: AddressSanitizer and UBSan, in a build directory of their own.
 ifeq ($(SAN),1)
-B       := $(B)/san
+override B := $(B)/san
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 
@@ -37,14 +37,14 @@ CLI     := $(wildcard userspace/cli/*.c)
 objs     = $(patsubst %.c,$(B)/%.o,$(1))
 
 .PHONY: all
-all: $(B)/xfib $(B)/xfibd man
+all: $(B)/xfib $(B)/xfibd man ## build xfib and xfibd (the default)
 
 # --- programs -----------------------------------------------------------------------------------
 
 BPF_OBJS := $(B)/bpf/xfib.bpf.o $(B)/bpf/clock.bpf.o
 
 .PHONY: bpf
-bpf: $(BPF_OBJS)
+bpf: $(BPF_OBJS) ## build the XDP programs
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
@@ -75,7 +75,7 @@ $(B)/xfib: $(call objs,$(COMMON) $(NETLINK) $(LOADER) $(CLI)) $(B)/loader/object
 MANS := $(patsubst userspace/man/%.scd,$(B)/man/%,$(wildcard userspace/man/*.scd))
 
 .PHONY: man
-man: $(MANS)
+man: $(MANS) ## build the man pages
 
 $(B)/man/%: userspace/man/%.scd
 	@mkdir -p $(@D)
@@ -85,14 +85,14 @@ $(B)/man/%: userspace/man/%.scd
 include $(wildcard tests/*/rules.mk)
 
 .PHONY: install
-install: all
+install: all ## install programs and man pages under DESTDIR and PREFIX
 	install -D -m755 $(B)/xfib $(DESTDIR)$(PREFIX)/sbin/xfib
 	install -D -m755 $(B)/xfibd $(DESTDIR)$(PREFIX)/sbin/xfibd
 	install -d $(DESTDIR)$(PREFIX)/share/man/man8
 	$(if $(MANS),install -m644 $(MANS) $(DESTDIR)$(PREFIX)/share/man/man8)
 
 .PHONY: clean
-clean:
+clean: ## remove everything generated
 	rm -rf build
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
