@@ -6,8 +6,12 @@
 
 static __always_inline void count_verdict(struct xfib_counters *c, enum xfib_verdict verdict, __u32 bytes)
 {
-	struct xfib_count *v = &c->verdict[verdict & (XFIB_VERDICTS_MAX - 1)];
+	struct xfib_count *v;
+	__u32 index = verdict;
 
+	/* The compiler knows the range and would leave the mask out; verifiers before 6.18 need it. */
+	barrier_var(index);
+	v = &c->verdict[index & (XFIB_VERDICTS_MAX - 1)];
 	v->packets++;
 	v->bytes += bytes;
 }

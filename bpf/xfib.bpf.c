@@ -83,7 +83,8 @@ int xfib(struct xdp_md *ctx)
 	};
 	__u32 slot = cfg.slot;
 	struct xfib_counters *c = bpf_map_lookup_elem(&counters, &slot);
-	struct adjacency adj = {};
+	/* Slot 0 is never used: a pointer on the paths that old verifiers cannot rule out. */
+	struct adjacency adj = { .egress = &l3ifs[0] };
 	enum xfib_verdict verdict;
 	__be16 ethertype;
 
