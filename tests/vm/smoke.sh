@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# smoke.sh SERIES...: boots each of Debian's kernels under qemu (no KVM needed) over this machine's
+# file system, read only, and runs guest.sh there. Prints its PASS and FAIL lines and one closing
+# line. A kernel that cannot be fetched, does not boot or does not finish in time is a failure.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(realpath "${B:-build}")
+cache=$(realpath -m "${VM_CACHE:-build/vm}")
+limit=${VM_TIMEOUT:-240} # seconds a kernel, of which about 10 are the boot
+
+passed=0 failed=0
+
+fail() {
+	echo "FAIL $*"
+	failed=$((failed + 1))
+}
+
+# What init runs in the guest: guest.sh with what it needs to know, on the second serial line.
+write_entry() {
+	cat >"$1" <<-EOF
+		stty -F /dev/ttyS1 raw -echo
+		exec </dev/null >/dev/ttyS1 2>&1
+		export SERIES='$2' BUILD='$build' TESTS='$(dirname "$here")' KERNEL_TREE='$cache/$2'
+		exec /bin/bash '$here/guest.sh'
+	EOF
+}
+
+boot() {
+	local tree=$1 entry=$2 out=$3
+	timeout --kill-after=10 "$limit" qemu-system-x86_64 -M q35 -cpu max -smp 2 -m 2G \
+		-display none -monitor none -nic none -no-reboot \
+		-kernel "$tree/boot/vmlinuz" -initrd "$tree/initrd" \
+		-fsdev local,id=root,path=/,security_model=none,readonly=on,multidevs=remap \
+		-device virtio-9p-pci,fsdev=root,mount_tag=root \
+		-serial "file:$out.console" -serial "file:$out.log" \
+		-append "console=ttyS0 quiet panic=-1 mitigations=off xfib.run=$entry" \
+		</dev/null >"$out.qemu" 2>&1
+}
+
+smoke() {
+	local series=$1 out=$cache/$1-smoke start=$SECONDS
+	if ! "$here/kernel.sh" "$series" "$cache"; then
+		fail "$series fetch: Debian's kernel could not be fetched (see above)"
+		return
+	fi
+	rm -f "$out".*
+	write_entry "$out.entry" "$series"
+	boot "$cache/$series" "$out.entry" "$out"
+	touch "$out.log"
+	sed '/^END$/d' "$out.log"
+	passed=$((passed + $(grep -c '^PASS ' "$out.log")))
+	failed=$((failed + $(grep -c '^FAIL ' "$out.log")))
+	if ! grep -qx END "$out.log"; then
+		fail "$series end: the guest did not finish within $limit s; its console: $out.console"
+		tail -n 20 "$out.console" "$out.qemu" | sed 's/^/    /'
+	fi
+	echo "     $series took $((SECONDS - start)) s"
+}
+
+for series in "$@"; do
+	smoke "$series"
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
