@@ -22,8 +22,13 @@ struct ip4_conf {
 		proxy_arp, ignore_routes_with_linkdown, shared_media;
 };
 
+/*
+ * partial: IPv6 alone has changed; only ifindex, has_ip6_conf and ip6 say anything. Without
+ * has_ip6_conf the device lost its IPv6. Never together with ev->del.
+ */
 struct link_event {
 	int ifindex;
+	bool partial;
 	char name[IFNAMSIZ];
 	bool up;	   /* IFF_UP */
 	bool carrier;	   /* IFF_LOWER_UP and not IFF_DORMANT */
@@ -35,7 +40,7 @@ struct link_event {
 	int lower_nsid;	   /* IFLA_LINK_NETNSID, -1: same namespace */
 	char kind[16];	   /* IFLA_INFO_KIND, "" if none (a physical device) */
 	char slave_kind[16]; /* IFLA_INFO_SLAVE_KIND: "bridge", "bond", "vrf", ... */
-	unsigned int vid;  /* of a "vlan" device, 0 otherwise */
+	unsigned int vid;  /* of a plain "vlan" device: 802.1Q, reorder_hdr, no egress map; else 0 */
 	__u32 xdp_prog_id; /* 0: none */
 	bool has_ip4_conf, has_ip6_conf;
 	struct ip4_conf ip4;
@@ -75,7 +80,7 @@ struct nexthop_event {
 	__u32 id;
 	enum family family;
 	bool blackhole, fdb;
-	bool group, resilient;	/* a group: member ids and weights below; else one leg */
+	bool group, resilient;	/* a group: no family, member ids and weights below; else one leg */
 	struct leg leg;
 	unsigned int members;
 	bool truncated;		/* more than NEXTHOP_LEGS_MAX */
@@ -92,7 +97,7 @@ struct route_event {
 	__u32 nhid;		/* RTA_NH_ID, 0: none; legs may be given beside it */
 	__u32 mtu;		/* RTAX_MTU, 0: none */
 	bool mtu_lock;
-	bool cloned;		/* RTM_F_CLONED or RTA_CACHEINFO of a cached exception */
+	bool cloned;		/* RTM_F_CLONED: a cached route, only from parse_answer() */
 	bool pref_expires;	/* the route has a lifetime */
 	bool multipath;		/* came as RTA_MULTIPATH */
 	unsigned int legs;

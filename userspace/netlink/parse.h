@@ -15,3 +15,6 @@
  * malformed: *why then says what, in a static string. *ev is undefined unless 1 is returned.
  */
 int parse_message(const struct nlmsghdr *nlh, size_t len, struct event *ev, const char **why);
+
+/* The same for the answer to a question about one route, which the kernel marks as a cached route. */
+int parse_answer(const struct nlmsghdr *nlh, size_t len, struct event *ev, const char **why);
