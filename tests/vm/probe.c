@@ -40,8 +40,8 @@ static int print_programs(const struct bpf_object *object)
 		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
 			return -errno;
 		printf("%s: %u instructions, %u verified, %u bytes of machine code\n",
-		       bpf_program__name(program), info.xlated_prog_len / 8,
-		       info.verified_insns, info.jited_prog_len);
+		       bpf_program__name(program), info.xlated_prog_len / 8, info.verified_insns,
+		       info.jited_prog_len);
 	}
 	return 0;
 }
