@@ -19,7 +19,8 @@ struct nl_monitor;
 /*
  * Opens a non-blocking socket subscribed to the channel's groups: links, addresses (4, 6), rules
  * (4, 6), routes (4, 6), nexthops, netconf (4, 6), IPv6 ifinfo; or neighbours. rcvbuf bytes are
- * asked for with SO_RCVBUFFORCE (falling back to SO_RCVBUF); *granted is what the kernel gave.
+ * asked for with SO_RCVBUFFORCE (falling back to SO_RCVBUF); *granted is what the kernel gave, in the
+ * same measure (getsockopt() says twice that).
  */
 int nl_monitor_open(enum nl_channel channel, int rcvbuf, struct nl_monitor **monitor, int *granted);
 void nl_monitor_free(struct nl_monitor *monitor); /* NULL is fine */
