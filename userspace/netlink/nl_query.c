@@ -162,7 +162,7 @@ int nl_query_route(struct nl_query *query, enum family f, struct addr dst, const
 		.rtm_flags = RTM_F_LOOKUP_TABLE | (fib_match ? RTM_F_FIB_MATCH : 0),
 	};
 	struct nlmsghdr *nlh = put_header(query, RTM_GETROUTE, &rtm, sizeof(rtm));
-	const struct nlmsghdr *reply;
+	const struct nlmsghdr *reply = NULL;
 	int err;
 
 	put_addr(nlh, RTA_DST, f, dst);
