@@ -23,7 +23,7 @@ write_entry() {
 	cat >"$1" <<-EOF
 		stty -F /dev/ttyS1 raw -echo
 		exec </dev/null >/dev/ttyS1 2>&1
-		export SERIES='$2' BUILD='$build' TESTS='$(dirname "$here")' KERNEL_TREE='$cache/$2'
+		export SERIES='$2' BUILD='$build' TREE='$(dirname "$(dirname "$here")")' KERNEL_TREE='$cache/$2'
 		exec /bin/bash '$here/guest.sh'
 	EOF
 }
