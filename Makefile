@@ -25,7 +25,7 @@ CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu2x $(CFLAGS) $(SANFLAGS) -Wall -Wextra -Werror -Wmissing-prototypes \
 	-Wno-unused-parameter -D_GNU_SOURCE -DXFIB_VERSION='"$(VERSION)"' \
 	-Ibpf -Iuserspace -I. -MMD -MP
-BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Werror -idirafter /usr/include/$(ARCH) -MMD -MP
+BPF_CFLAGS  = -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Werror -idirafter /usr/include/$(ARCH) -MMD -MP
 LDLIBS  = $(shell pkg-config --libs $(PKGS))
 
 COMMON  := $(wildcard userspace/common/*.c)
