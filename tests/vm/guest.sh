@@ -3,7 +3,8 @@
 #
 # The checks, in the guest: each is a function that prints what it found, last line last, and fails
 # when that is not right. One PASS or FAIL line a check, the output of a failed one behind it, "END"
-# at the end. smoke.sh sets SERIES, BUILD (the build directory), TREE (of the sources), KERNEL_TREE.
+# at the end. smoke.sh sets SERIES, BUILD (the build directory), TREE (of the sources), KERNEL_TREE
+# and ROOMS (of `make check`, to be run here too).
 set -u -o pipefail
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
@@ -74,6 +75,11 @@ start_router() {
 	until_true is_synced
 }
 
+# A room of `make check`: built on the host, run here.
+check_room() {
+	B=$BUILD MAKEFLAGS="B=$BUILD" tests/ci/check.sh "check-$1"
+}
+
 check_kernel() {
 	local release
 	release=$(uname -r)
@@ -128,12 +134,13 @@ check_detach() {
 		echo "the other program is still there, the kernel forwards"
 }
 
+# run CHECK [ARGUMENT]
 run() {
-	local name=$1 log=/run/check.log
-	if "check_$name" >"$log" 2>&1; then
-		echo "PASS $SERIES $name: $(tail -n 1 "$log")"
+	local log=/run/check.log
+	if "check_$1" "${@:2}" >"$log" 2>&1; then
+		echo "PASS $SERIES $*: $(tail -n 1 "$log")"
 	else
-		echo "FAIL $SERIES $name:"
+		echo "FAIL $SERIES $*:"
 		tail -n 40 "$log" | sed 's/^/    /'
 	fi
 }
@@ -141,6 +148,9 @@ run() {
 prepare
 for check in kernel load load_clang19 grace forward dispatcher detach; do
 	run "$check"
+done
+for room in $ROOMS; do
+	run room "$room"
 done
 echo END
 sync

@@ -9,7 +9,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(realpath "${B:-build}")
 cache=$(realpath -m "${VM_CACHE:-build/vm}")
-limit=${VM_TIMEOUT:-240} # seconds a kernel, of which about 10 are the boot
+limit=${VM_TIMEOUT:-240} # seconds a kernel, of which about 5 are the boot
 
 passed=0 failed=0
 
@@ -23,7 +23,7 @@ write_entry() {
 	cat >"$1" <<-EOF
 		stty -F /dev/ttyS1 raw -echo
 		exec </dev/null >/dev/ttyS1 2>&1
-		export SERIES='$2' BUILD='$build' TREE='$(dirname "$(dirname "$here")")' KERNEL_TREE='$cache/$2'
+		export ROOMS='${ROOMS:-}' SERIES='$2' BUILD='$build' TREE='$(dirname "$(dirname "$here")")' KERNEL_TREE='$cache/$2'
 		exec /bin/bash '$here/guest.sh'
 	EOF
 }
