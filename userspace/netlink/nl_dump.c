@@ -14,10 +14,8 @@
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
 #include "nl.h"
 #include "parse.h"
 #include "socket.h"
@@ -82,7 +80,7 @@ int nl_dump_open(struct nl_dump **dump)
 
 	if (!d)
 		return -ENOMEM;
-	err = nl_socket_open(NETLINK_ROUTE, true, &d->socket);
+	err = nl_socket_open(NETLINK_ROUTE, &d->socket);
 	if (err)
 		return err;
 	if (mnl_socket_setsockopt(d->socket, NETLINK_GET_STRICT_CHK, &on, sizeof(on)) < 0)
@@ -203,7 +201,7 @@ static int take_datagram(struct nl_dump *d, size_t len, nl_event_fn fn, void *ar
 	struct nlmsghdr *nlh;
 	int left, ret, result = 1;
 
-	nl_for_each_message(nlh, left, d->buffer.data, len) {
+	nl_for_each_message(nlh, left, &d->buffer, len) {
 		ret = take_message(d, nlh, fn, arg);
 		if (ret != 1 && d->wanted) {
 			result = ret;
@@ -220,7 +218,7 @@ int nl_dump_step(struct nl_dump *dump, nl_event_fn fn, void *arg)
 
 	if (!dump->running)
 		return 0;
-	len = nl_socket_receive(dump->socket, dump->buffer.data, sizeof(dump->buffer.data));
+	len = nl_socket_receive(dump->socket, &dump->buffer);
 	if (len == -EAGAIN)
 		return 1;
 	if (len < 0) {

@@ -5,9 +5,7 @@
  */
 #include <errno.h>
 #include <linux/rtnetlink.h>
-#include <stdlib.h>
 
-#include "common/cleanup.h"
 #include "nl.h"
 #include "parse.h"
 #include "socket.h"
@@ -64,7 +62,7 @@ int nl_monitor_open(enum nl_channel channel, int rcvbuf, struct nl_monitor **mon
 
 	if (!m)
 		return -ENOMEM;
-	err = nl_socket_open(NETLINK_ROUTE, true, &m->socket);
+	err = nl_socket_open(NETLINK_ROUTE, &m->socket);
 	if (!err)
 		err = set_rcvbuf(m->socket, rcvbuf, &got);
 	if (!err)
@@ -96,7 +94,7 @@ static int deliver(struct nl_monitor *m, size_t len, nl_event_fn fn, void *arg)
 	struct nlmsghdr *nlh;
 	int left, ret, messages = 0;
 
-	nl_for_each_message(nlh, left, m->buffer.data, len) {
+	nl_for_each_message(nlh, left, &m->buffer, len) {
 		messages++;
 		ret = parse_message(nlh, nlh->nlmsg_len, &m->event, &m->why);
 		if (ret == 1)
@@ -113,7 +111,7 @@ int nl_monitor_drain(struct nl_monitor *m, unsigned int budget, nl_event_fn fn, 
 	ssize_t len;
 
 	while (messages < budget) {
-		len = nl_socket_receive(m->socket, m->buffer.data, sizeof(m->buffer.data));
+		len = nl_socket_receive(m->socket, &m->buffer);
 		if (len == -EAGAIN)
 			return 0;
 		/* A message that did not fit is as lost as one that was not sent. */
