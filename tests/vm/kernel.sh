@@ -96,6 +96,10 @@ make_initrd() {
 	rm -rf "$root"
 }
 
+mkdir -p "$dir"
+exec 9>"$dir/lock"
+flock 9
+
 # The directory appears whole or not at all, so an interrupted run leaves nothing that looks ready.
 if [ ! -d "$tree" ]; then
 	fetch

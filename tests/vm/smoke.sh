@@ -41,12 +41,12 @@ boot() {
 }
 
 smoke() {
-	local series=$1 out=$cache/$1-smoke start=$SECONDS
+	local series=$1 out=$build/tests/vm/$1 start=$SECONDS
 	if ! "$here/kernel.sh" "$series" "$cache"; then
 		fail "$series fetch: Debian's kernel could not be fetched (see above)"
 		return
 	fi
-	rm -f "$out".*
+	rm -f "$out".{entry,console,log,qemu}
 	write_entry "$out.entry" "$series"
 	boot "$cache/$series" "$out.entry" "$out"
 	touch "$out.log"
