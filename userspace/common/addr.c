@@ -110,7 +110,7 @@ const char *prefix_format(enum family f, struct addr a, unsigned int len,
 
 const char *mac_format(const __u8 mac[static 6], char buf[static MAC_STRLEN])
 {
-	snprintf(buf, MAC_STRLEN, "%02x:%02x:%02x:%02x:%02x:%02x",
-		 mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+	snprintf(buf, MAC_STRLEN, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
+		 mac[4], mac[5]);
 	return buf;
 }

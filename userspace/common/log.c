@@ -39,7 +39,7 @@ static void log_write(enum log_level level, const char *tail, const char *fmt, v
 		snprintf(priority, sizeof(priority), "<%d>", level % 10);
 	n = snprintf(line, sizeof(line), "%s%.32s: %s%s%.60s\n", priority, log_name, text,
 		     *tail ? ": " : "", tail);
-	(void)!write(STDERR_FILENO, line, n); /* where stderr itself fails there is nobody to tell */
+	(void)!write(STDERR_FILENO, line, n); /* if stderr fails there is nobody to tell */
 	errno = saved;
 }
 

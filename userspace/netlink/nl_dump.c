@@ -28,10 +28,10 @@ struct store {
 
 struct nl_dump {
 	struct mnl_socket *socket;
-	__u32 seq;	     /* of the last request that was sent */
-	bool running;	     /* its end has not been read */
-	bool wanted;	     /* its messages are */
-	bool queued;	     /* `table` waits for the end of an abandoned dump */
+	__u32 seq;    /* of the last request that was sent */
+	bool running; /* its end has not been read */
+	bool wanted;  /* its messages are */
+	bool queued;  /* `table` waits for the end of an abandoned dump */
 	enum nl_table table;
 	struct store *store; /* messages go there instead of being parsed */
 	struct event event;
@@ -52,6 +52,7 @@ static const struct request {
 		struct ndmsg neigh;
 	} header;
 } requests[NL_TABLES] = {
+/* clang-format off */
 #define REQUEST(type, member, ...) \
 	{ type, sizeof(((struct request *)0)->header.member), { .member = { __VA_ARGS__ } } }
 	[NL_LINKS]    = REQUEST(RTM_GETLINK, link, .ifi_family = AF_UNSPEC),
@@ -66,6 +67,7 @@ static const struct request {
 	[NL_NEIGHS]   = REQUEST(RTM_GETNEIGH, neigh, .ndm_family = AF_UNSPEC),
 	[NL_PROXIES]  = REQUEST(RTM_GETNEIGH, neigh, .ndm_flags = NTF_PROXY),
 #undef REQUEST
+	/* clang-format on */
 };
 
 static void cleanup_dump(struct nl_dump **dump)

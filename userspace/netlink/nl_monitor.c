@@ -18,18 +18,20 @@ struct nl_monitor {
 	struct nl_buffer buffer;
 };
 
+/* clang-format off */
 static const int control_groups[] = {
 	RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
 	RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE, RTNLGRP_NEXTHOP, RTNLGRP_IPV4_NETCONF,
 	RTNLGRP_IPV6_NETCONF, RTNLGRP_IPV6_IFINFO, 0
 };
+/* clang-format on */
 
 static const int neighbour_groups[] = { RTNLGRP_NEIGH, 0 };
 
 static int join(struct mnl_socket *socket, const int *groups)
 {
 	for (int group; (group = *groups); groups++) {
-		if (mnl_socket_setsockopt(socket, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0)
+		if (mnl_socket_setsockopt(socket, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)))
 			return -errno;
 	}
 	return 0;

@@ -189,7 +189,8 @@ static void parse_vlan(struct span data, struct link_event *link, const char **w
 			break;
 		}
 	}
-	if (protocol == htobe16(ETHERTYPE_8021Q) && flags.flags & VLAN_FLAG_REORDER_HDR && !egress_map)
+	if (protocol == htobe16(ETHERTYPE_8021Q) && flags.flags & VLAN_FLAG_REORDER_HDR &&
+	    !egress_map)
 		link->vid = vid;
 }
 
@@ -853,7 +854,8 @@ int parse_answer(const struct nlmsghdr *nlh, size_t len, struct event *ev, const
 		ev->dump = false;
 		ev->replace = header.nlmsg_flags & NLM_F_REPLACE;
 		ev->append = header.nlmsg_flags & NLM_F_APPEND;
-		msg = (struct span){ (const __u8 *)nlh + NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN };
+		msg = (struct span){ (const __u8 *)nlh + NLMSG_HDRLEN,
+				     header.nlmsg_len - NLMSG_HDRLEN };
 		wanted = parse_body(header.nlmsg_type, msg, ev, &reason);
 	}
 

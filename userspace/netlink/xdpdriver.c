@@ -17,11 +17,13 @@
 #include "xdpdriver.h"
 
 /* As `ethtool -i` names them. Found by their .ndo_xdp_xmit in drivers/net/ of Linux 6.1. */
+/* clang-format off */
 static const char *const transmitters[] = {
 	"atlantic", "bnxt_en", "ena", "fsl_dpaa2_eth", "fsl_enetc", "funeth", "hv_netvsc", "i40e",
 	"ice", "igb", "igc", "ixgbe", "mana", "mlx5_core", "mtk_soc_eth", "mvneta", "mvpp2", "qede",
 	"rvu-nicpf", "sfc", "st_gmac", "tun", "virtio_net",
 };
+/* clang-format on */
 
 /* What a link says of itself that matters here. */
 struct device {

@@ -13,13 +13,18 @@
 /* From linux/netdev.h, which is younger (6.3) than the headers we build with. */
 enum { NETDEV_FAMILY_VERSION = 1 };
 enum { NETDEV_A_DEV_IFINDEX = 1, NETDEV_A_DEV_XDP_FEATURES = 3 };
-enum { NETDEV_CMD_DEV_GET = 1, NETDEV_CMD_DEV_ADD_NTF, NETDEV_CMD_DEV_DEL_NTF, NETDEV_CMD_DEV_CHANGE_NTF };
+enum {
+	NETDEV_CMD_DEV_GET = 1,
+	NETDEV_CMD_DEV_ADD_NTF,
+	NETDEV_CMD_DEV_DEL_NTF,
+	NETDEV_CMD_DEV_CHANGE_NTF
+};
 enum { NETDEV_XDP_ACT_NDO_XMIT = 4, NETDEV_XDP_ACT_NDO_XMIT_SG = 64 };
 
 struct xdpfeat {
-	__u16 family;		     /* 0: the kernel has none */
-	struct nl_talk genl, rtnl;   /* one of them is open */
-	struct mnl_socket *changes;  /* NULL without the family */
+	__u16 family;		    /* 0: the kernel has none */
+	struct nl_talk genl, rtnl;  /* one of them is open */
+	struct mnl_socket *changes; /* NULL without the family */
 	struct nl_buffer buffer;
 };
 
