@@ -80,7 +80,7 @@ static __always_inline __u32 hash_ip4(const struct frame *f, __u32 kind)
 	return hash_step(hash, 0) >> 32;
 }
 
-/* As hash_ip4(); a packet with extension headers hashes on addresses and flow label (RFC 6438). */
+/* As hash_ip4(), but policy 0 also takes the flow label (RFC 6438). Extension headers hide the ports. */
 static __always_inline __u32 hash_ip6(const struct frame *f, __u32 kind)
 {
 	const struct ipv6hdr *ip = f->l3;
@@ -185,10 +185,15 @@ static __always_inline enum xfib_verdict admit(const struct frame *f, const stru
 	return XFIB_FORWARDED;
 }
 
-/* A verdict that stands in a next hop: any but FORWARDED, which an empty word would read as. */
+/*
+ * A verdict that stands in a next hop: any but FORWARDED, which an empty word would read as. The kind
+ * is looked at too, so that the first bucket of a group in a group is not taken for a verdict.
+ */
 static __always_inline enum xfib_verdict nexthop_verdict(const struct xfib_nexthop *nh)
 {
-	return nh->arg > XFIB_FORWARDED && nh->arg < XFIB_VERDICT_MAX ? nh->arg : XFIB_PUNT_RACE;
+	if (nh->kind != XFIB_NH_VERDICT || nh->arg == XFIB_FORWARDED || nh->arg >= XFIB_VERDICT_MAX)
+		return XFIB_PUNT_RACE;
+	return nh->arg;
 }
 
 /*

@@ -28,6 +28,11 @@ int expect_args(int argc, char **argv)
 	return 0;
 }
 
+const char *expect_object(void)
+{
+	return object_path;
+}
+
 const char *expect_clock(void)
 {
 	return clock_path;
@@ -35,8 +40,8 @@ const char *expect_clock(void)
 
 int pair_setup(void **state)
 {
-	pair.twin = router_new(object_path, true);
-	pair.attached = router_new(object_path, false);
+	pair.twin = router_new(object_path, ROUTER_CFG(.twin = 1));
+	pair.attached = router_new(object_path, ROUTER_CFG());
 	return pair.twin && pair.attached ? 0 : -1;
 }
 

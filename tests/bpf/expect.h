@@ -19,6 +19,7 @@ const struct pair *pair_get(void);
 
 /* argv: the object under test and the clock object. Returns 2 after a usage line if they are missing. */
 int expect_args(int argc, char **argv);
+const char *expect_object(void);
 const char *expect_clock(void);
 
 /*

@@ -64,27 +64,26 @@ static void *map_memory(struct router *r, const char *section, size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static int configure(struct router *r)
+static int configure(struct router *r, const struct xfib_config *cfg)
 {
-	struct xfib_config cfg = { .slot = SLOT_LAN, .twin = r->twin, .hash_seed = ROUTER_HASH_SEED };
 	struct bpf_map *rodata = bpf_object__find_map_by_name(r->object, ".rodata");
 	size_t size;
 	void *p = rodata ? (void *)bpf_map__initial_value(rodata, &size) : NULL;
 
-	if (!p || size != sizeof(cfg))
+	if (!p || size != sizeof(*cfg))
 		return -1;
-	memcpy(p, &cfg, sizeof(cfg));
+	memcpy(p, cfg, sizeof(*cfg));
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(r->object, "lpm4"), ROUTER_ROUTES_MAX);
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(r->object, "lpm6"), ROUTER_ROUTES_MAX);
 	return 0;
 }
 
-static int load(struct router *r, const char *path)
+static int load(struct router *r, const char *path, const struct xfib_config *cfg)
 {
 	struct bpf_program *prog;
 
 	r->object = bpf_object__open_file(path, NULL);
-	if (!r->object || configure(r) || bpf_object__load(r->object)) {
+	if (!r->object || configure(r, cfg) || bpf_object__load(r->object)) {
 		fprintf(stderr, "cannot load %s: %m\n", path);
 		return -1;
 	}
@@ -109,15 +108,14 @@ static int load(struct router *r, const char *path)
 	       r->neighs && r->hits ? 0 : -1;
 }
 
-struct router *router_new(const char *path, bool twin)
+struct router *router_new(const char *path, const struct xfib_config *cfg)
 {
 	struct router *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
-	r->twin = twin;
 	r->cpus = libbpf_num_possible_cpus();
-	if (load(r, path)) {
+	if (load(r, path, cfg)) {
 		router_free(r);
 		return NULL;
 	}

@@ -58,6 +58,9 @@ enum {
 #define ROUTE_MTU_NONE	 0xffff
 #define ROUTER_FIB	 2u
 #define ROUTER_HASH_SEED 0x5eed5eed5eed5eedull
+/* cfg of the program; overrides as in PKT_IP4(). */
+#define ROUTER_CFG(...) \
+	(&(struct xfib_config){ .slot = SLOT_LAN, .hash_seed = ROUTER_HASH_SEED, __VA_ARGS__ })
 #define ROUTER_FAR	 (1ull << 62) /* a deadline that no test sees */
 
 struct router_l3if {
@@ -83,7 +86,6 @@ const struct router_l3if *router_l3if(__u32 slot);
 struct router {
 	struct bpf_object *object;
 	int prog;
-	bool twin;
 	__u32 cpus; /* possible ones: how many records a counter has */
 	int lpm4, lpm6, neigh4, neigh6, tx, counters, grace;
 	struct xfib_ctl *ctl;
@@ -101,7 +103,7 @@ struct router {
 };
 
 /* Loads the object at `path`; NULL, with a line on stderr, if it cannot. */
-struct router *router_new(const char *path, bool twin);
+struct router *router_new(const char *path, const struct xfib_config *cfg);
 void router_free(struct router *r);
 
 /* The router of the table above and nothing else, as after router_new(). */
