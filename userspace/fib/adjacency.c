@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Paths -> next hop words. A path gets a leaf id when a prefix first needs it; its word is worked out
+ * again whenever a link, a nexthop object or a setting that it depends on changes, and published by
+ * one store: a changed next hop costs one word, whatever the number of its prefixes.
+ */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fib.h"
+
+/* One leg that the kernel would use, and its word. */
+struct hop {
+	struct xfib_nexthop word;
+	__u32 weight;
+};
+
+/* A path being worked out. */
+struct build {
+	struct fib *fib;
+	const struct path *path;
+	__u32 verdict; /* not XFIB_FORWARDED: the whole path is this */
+	unsigned int hops;
+	bool legs;     /* the path has legs at all, usable or not */
+	struct hop hop[NEXTHOP_LEGS_MAX];
+	unsigned int neighs;
+	struct neigh *neigh[NEXTHOP_LEGS_MAX];
+};
+
+/* What RTN_* other than unicast means for a packet. */
+static __u32 type_verdict(const struct fib *fib, __u8 type)
+{
+	switch (type) {
+	case RTN_LOCAL:
+		return XFIB_PUNT_LOCAL;
+	case RTN_BROADCAST:
+		return XFIB_PUNT_BROADCAST;
+	case RTN_ANYCAST:
+		return XFIB_PUNT_ANYCAST;
+	case RTN_MULTICAST:
+		return XFIB_PUNT_MULTICAST;
+	case RTN_BLACKHOLE:
+		return fib->drop_blackhole ? XFIB_DROP_BLACKHOLE : XFIB_PUNT_BLACKHOLE;
+	case RTN_UNREACHABLE:
+		return XFIB_PUNT_UNREACHABLE;
+	case RTN_PROHIBIT:
+		return XFIB_PUNT_PROHIBIT;
+	case RTN_THROW:
+		return XFIB_PUNT_THROW;
+	case PATH_PROXY:
+		return XFIB_PUNT_PROXY;
+	default:
+		return XFIB_PUNT_UNSUPPORTED_ROUTE;
+	}
+}
+
+/*
+ * fib_table_lookup() and rt6_score_route() skip a leg that is dead (device down) or without carrier where
+ * ignore_routes_with_linkdown says so. A device that is not known yet counts as usable: PASS.
+ */
+static bool leg_dead(const struct link *link, enum family family)
+{
+	int ignore;
+
+	if (!link)
+		return false;
+	ignore = family == IP4 ? link->ignore_linkdown4 : link->ignore_linkdown6;
+	return !link->ev.up || (!link->ev.carrier && ignore > 0);
+}
+
+static struct xfib_nexthop leg_word(struct build *b, const struct path_leg *leg, const struct link *link)
+{
+	struct xfib_nexthop word = { .mtu = 0xffff };
+	struct neigh *neigh;
+	__u32 slot;
+
+	if (b->path->key.mtu && b->path->key.mtu < 0xffff)
+		word.mtu = b->path->key.mtu;
+	if (!link || link->fib.port < 0)
+		return nexthop_verdict_word(XFIB_PUNT_NOT_A_PORT);
+	if (!leg->has_gateway) {
+		word.kind = XFIB_NH_CONNECTED;
+		word.arg = leg->ifindex;
+		return word;
+	}
+	neigh = model_neigh_get(b->fib->m, leg->gateway_family, leg->ifindex, leg->gateway);
+	slot = neigh ? neigh_ref(b->fib, neigh) : 0;
+	if (!slot)
+		return nexthop_verdict_word(XFIB_PUNT_CAPACITY);
+	b->neigh[b->neighs++] = neigh;
+	word.kind = XFIB_NH_ADJACENCY;
+	word.arg = slot;
+	return word;
+}
+
+static void add_leg(struct build *b, const struct path_leg *leg, __u32 weight)
+{
+	const struct link *link = model_link(b->fib->m, leg->ifindex);
+
+	b->legs = true;
+	if (leg_dead(link, b->path->key.family))
+		return;
+	if (b->hops == NEXTHOP_LEGS_MAX) {
+		b->verdict = XFIB_PUNT_UNSUPPORTED_ROUTE;
+		return;
+	}
+	b->hop[b->hops++] = (struct hop){ .word = leg_word(b, leg, link), .weight = weight };
+}
+
+/* The leg of a nexthop object. IPv4 routes may have an IPv6 gateway, and the other way round not. */
+static void add_nexthop(struct build *b, __u32 id, __u32 weight, bool in_group)
+{
+	const struct nexthop *nexthop = model_nexthop(b->fib->m, id);
+	const struct nexthop_event *ev;
+	struct path_leg leg = {};
+
+	if (!nexthop) {
+		/* Not told yet, or gone and its routes with it: the kernel knows. */
+		b->verdict = XFIB_PUNT_DEAD_NEXTHOP;
+		return;
+	}
+	ev = nexthop->ev;
+	if (ev->group && !in_group && !ev->resilient && !ev->fdb && !ev->truncated) {
+		for (unsigned int i = 0; i < ev->members; i++)
+			add_nexthop(b, ev->member[i].id, ev->member[i].weight, true);
+	} else if (ev->group || ev->fdb) {
+		b->verdict = XFIB_PUNT_UNSUPPORTED_ROUTE;
+	} else if (ev->blackhole) {
+		b->verdict = type_verdict(b->fib, RTN_BLACKHOLE);
+	} else if (ev->leg.encap) {
+		b->verdict = XFIB_PUNT_ENCAP;
+	} else {
+		leg.ifindex = ev->leg.ifindex;
+		leg.has_gateway = ev->leg.has_gateway;
+		leg.gateway_family = ev->leg.gateway_family;
+		leg.gateway = ev->leg.gateway;
+		add_leg(b, &leg, weight);
+	}
+}
+
+static void build(struct build *b, struct fib *fib, const struct path *path)
+{
+	const struct path_key *key = &path->key;
+
+	b->fib = fib;
+	b->path = path;
+	b->verdict = XFIB_FORWARDED;
+	b->hops = b->neighs = 0;
+	b->legs = false;
+	if (key->type != RTN_UNICAST)
+		b->verdict = type_verdict(fib, key->type);
+	else if (key->encap)
+		b->verdict = XFIB_PUNT_ENCAP;
+	else if (!key->complete || (!key->nhid && !key->legs))
+		b->verdict = XFIB_PUNT_UNSUPPORTED_ROUTE;
+	else if (key->nhid)
+		add_nexthop(b, key->nhid, 1, false);
+	else
+		for (__u32 i = 0; i < key->legs; i++)
+			add_leg(b, &key->leg[i], key->leg[i].weight);
+}
+
+/* --- groups ------------------------------------------------------------------------------------ */
+
+static __u32 gcd(__u32 a, __u32 b)
+{
+	return b ? gcd(b, a % b) : a;
+}
+
+/*
+ * Buckets for each hop, by weight: exact if the weights' sum over their common divisor fits,
+ * else to the nearest of XFIB_GROUP_MAX, at least one each. Returns the sum.
+ */
+static __u32 share_buckets(const struct build *b, __u32 *buckets)
+{
+	__u64 total = 0, before = 0;
+	__u32 divisor = 0, sum = 0;
+
+	for (unsigned int i = 0; i < b->hops; i++) {
+		total += b->hop[i].weight;
+		divisor = gcd(b->hop[i].weight, divisor);
+	}
+	if (total / divisor <= XFIB_GROUP_MAX) {
+		for (unsigned int i = 0; i < b->hops; i++)
+			sum += buckets[i] = b->hop[i].weight / divisor;
+		return sum;
+	}
+	for (unsigned int i = 0; i < b->hops; i++) {
+		/* Rounded at the borders, as the kernel's upper bounds are (fib_rebalance()). */
+		__u64 room = XFIB_GROUP_MAX - b->hops;
+		__u64 upto = (before + b->hop[i].weight) * room / total;
+
+		buckets[i] = 1 + upto - before * room / total;
+		before += b->hop[i].weight;
+		sum += buckets[i];
+	}
+	return sum;
+}
+
+static unsigned int order_of(__u32 n)
+{
+	return n <= 1 ? 0 : 32 - __builtin_clz(n - 1);
+}
+
+static bool hops_alike(const struct build *b)
+{
+	for (unsigned int i = 1; i < b->hops; i++)
+		if (nexthop_bits(b->hop[i].word) != nexthop_bits(b->hop[0].word))
+			return false;
+	return true;
+}
+
+/* Policies above 1 hash on what we do not look at, or on neighbours' states. */
+static bool policy_known(const struct fib *fib, enum family family)
+{
+	const struct settings *s = &fib->m->settings;
+
+	return family == IP4 ? s->hash_policy4 <= 1 && !s->fib_multipath_use_neigh : s->hash_policy6 <= 1;
+}
+
+/* A bucket list in fresh members; *first, *order tell where. */
+static struct xfib_nexthop group_word(const struct build *b, __u32 *first, __u8 *order)
+{
+	struct fib *fib = b->fib;
+	enum family family = b->path->key.family;
+	int policy = family == IP4 ? fib->m->settings.hash_policy4 : fib->m->settings.hash_policy6;
+	__u32 buckets[NEXTHOP_LEGS_MAX], count = share_buckets(b, buckets), at;
+
+	*first = buddy_get(&fib->members, order_of(count));
+	if (*first == BUDDY_NONE)
+		return nexthop_verdict_word(XFIB_PUNT_CAPACITY);
+	*order = order_of(count);
+	at = *first;
+	for (unsigned int i = 0; i < b->hops; i++)
+		for (__u32 n = 0; n < buckets[i]; n++, at++) {
+			fib->member[at] = b->hop[i].word;
+			fib->sink->member(fib->sink_arg, at, b->hop[i].word);
+		}
+	return (struct xfib_nexthop){
+		.kind = policy ? XFIB_NH_GROUP_L4 : XFIB_NH_GROUP_L3,
+		.count = count,
+		.arg = *first,
+	};
+}
+
+/* --- the path's state --------------------------------------------------------------------------- */
+
+static struct xfib_nexthop word_of(const struct build *b, __u32 *first, __u8 *order)
+{
+	if (b->verdict != XFIB_FORWARDED)
+		return nexthop_verdict_word(b->verdict);
+	if (!b->hops)
+		return nexthop_verdict_word(XFIB_PUNT_DEAD_NEXTHOP);
+	if (hops_alike(b))
+		return b->hop[0].word;
+	if (!policy_known(b->fib, b->path->key.family))
+		return nexthop_verdict_word(XFIB_PUNT_HASH_POLICY);
+	return group_word(b, first, order);
+}
+
+
+static void release(struct fib *fib, struct path *path)
+{
+	for (__u32 i = 0; i < path->fib.neighs; i++)
+		neigh_unref(fib, path->fib.neigh[i]);
+	free(path->fib.neigh);
+	path->fib.neigh = NULL;
+	path->fib.neighs = 0;
+}
+
+static void retire_group(struct fib *fib, __u64 word, __u32 first, __u8 order)
+{
+	struct xfib_nexthop nh = nexthop_of_bits(word);
+
+	if (nh.kind == XFIB_NH_GROUP_L3 || nh.kind == XFIB_NH_GROUP_L4)
+		buddy_retire(&fib->members, first, order);
+}
+
+static void publish_word(struct fib *fib, struct path *path)
+{
+	struct xfib_nexthop word = nexthop_of_bits(path->fib.word);
+
+	if (path->fib.leaf >= XFIB_NH_FIRST)
+		fib->sink->nexthop(fib->sink_arg, path->fib.leaf, word);
+	for (int f = 0; f < FAMILIES; f++)
+		if (fib->family[f].ready && fib->family[f].dflt.path == path->index)
+			leaf_default_changed(fib, f);
+}
+
+/* Works the path out again and publishes what changed. New references are taken before old ones go. */
+static void path_update(struct fib *fib, struct path *path)
+{
+	static struct build b; /* too large for the stack; this room has one thread */
+	__u64 old = path->fib.word;
+	__u32 first = 0, old_first = path->fib.buckets, old_neighs = path->fib.neighs;
+	struct neigh **old_neigh = path->fib.neigh;
+	bool was_ready = path->fib.ready, was_usable = path->fib.usable;
+	struct xfib_nexthop word;
+	__u8 order = 0, old_order = path->fib.order;
+
+	build(&b, fib, path);
+	word = word_of(&b, &first, &order);
+	path->fib.neigh = malloc((b.neighs ? b.neighs : 1) * sizeof(*path->fib.neigh));
+	if (!path->fib.neigh) {
+		/* Cannot keep the references: keep the path in the kernel. */
+		for (unsigned int i = 0; i < b.neighs; i++)
+			neigh_unref(fib, b.neigh[i]);
+		retire_group(fib, nexthop_bits(word), first, order);
+		word = nexthop_verdict_word(XFIB_PUNT_CAPACITY);
+		b.neighs = 0;
+	} else {
+		memcpy(path->fib.neigh, b.neigh, b.neighs * sizeof(*path->fib.neigh));
+	}
+	path->fib.neighs = b.neighs;
+	path->fib.ready = true;
+	path->fib.usable = b.verdict != XFIB_FORWARDED || b.hops || !b.legs;
+	path->fib.word = nexthop_bits(word);
+	path->fib.buckets = first;
+	path->fib.order = order;
+	if (was_ready && path->fib.word != old)
+		publish_word(fib, path);
+	if (was_ready) {
+		struct path gone = { .fib = { .neigh = old_neigh, .neighs = old_neighs } };
+
+		retire_group(fib, old, old_first, old_order);
+		release(fib, &gone);
+		if (was_usable != path->fib.usable)
+			fib->family[path->key.family].flush = true;
+	}
+}
+
+static void path_ready(struct fib *fib, struct path *path)
+{
+	if (!path->fib.ready)
+		path_update(fib, path);
+}
+
+bool path_usable(struct fib *fib, struct path *path)
+{
+	path_ready(fib, path);
+	return path->fib.usable;
+}
+
+struct xfib_nexthop path_word(struct fib *fib, struct path *path)
+{
+	path_ready(fib, path);
+	return nexthop_of_bits(path->fib.word);
+}
+
+/*
+ * Routes of a type that is a verdict for good share the verdict's own leaf; a path whose word may
+ * become another one has an id of its own.
+ */
+__u32 path_leaf(struct fib *fib, struct path *path)
+{
+	struct xfib_nexthop word = path_word(fib, path);
+
+	if (path->key.type != RTN_UNICAST || path->key.encap || !path->key.complete)
+		return word.arg;
+	if (path->fib.leaf)
+		return path->fib.leaf;
+	path->fib.leaf = adopt_nexthop(fib, path->fib.word);
+	if (!path->fib.leaf)
+		path->fib.leaf = slots_get(&fib->leaves);
+	if (!path->fib.leaf) {
+		if (!path->fib.starved)
+			fib->starved++;
+		path->fib.starved = true;
+		return XFIB_PUNT_CAPACITY;
+	}
+	publish_word(fib, path);
+	return path->fib.leaf;
+}
+
+void path_feed(struct fib *fib)
+{
+	if (!fib->starved || fib->leaves.live > fib->leaves.last - fib->leaves.first)
+		return;
+	/* The flush asks for the leaf of every path again, in the order of the prefixes. */
+	for (__u32 i = 1; i < fib->m->paths.used; i++) {
+		struct path *path = path_at(&fib->m->paths, i);
+
+		if (path && path->fib.starved) {
+			path->fib.starved = false;
+			fib->starved--;
+			fib->family[path->key.family].flush = true;
+		}
+	}
+}
+
+static bool nexthop_uses_link(const struct fib *fib, __u32 id, __u32 ifindex)
+{
+	const struct nexthop *nexthop = model_nexthop(fib->m, id);
+
+	if (!nexthop)
+		return false;
+	if (!nexthop->ev->group)
+		return (__u32)nexthop->ev->leg.ifindex == ifindex;
+	for (unsigned int i = 0; i < nexthop->ev->members; i++) {
+		const struct nexthop *member = model_nexthop(fib->m, nexthop->ev->member[i].id);
+
+		if (member && (__u32)member->ev->leg.ifindex == ifindex)
+			return true;
+	}
+	return false;
+}
+
+static bool path_uses_link(const struct fib *fib, const struct path *path, __u32 ifindex)
+{
+	if (path->key.nhid)
+		return nexthop_uses_link(fib, path->key.nhid, ifindex);
+	for (__u32 i = 0; i < path->key.legs; i++)
+		if (path->key.leg[i].ifindex == ifindex)
+			return true;
+	return false;
+}
+
+void path_update_all(struct fib *fib, __u32 ifindex)
+{
+	for (__u32 i = 1; i < fib->m->paths.used; i++) {
+		struct path *path = path_at(&fib->m->paths, i);
+
+		if (path && path->fib.ready && (!ifindex || path_uses_link(fib, path, ifindex)))
+			path_update(fib, path);
+	}
+}
+
+/* Whether the path's nexthop object is this one, or a group with it. */
+static bool path_uses_nexthop(const struct fib *fib, const struct path *path, __u32 id)
+{
+	const struct nexthop *nexthop;
+
+	if (!path->key.nhid || path->key.nhid == id)
+		return path->key.nhid == id;
+	nexthop = model_nexthop(fib->m, path->key.nhid);
+	if (!nexthop || !nexthop->ev->group)
+		return false;
+	for (unsigned int i = 0; i < nexthop->ev->members; i++)
+		if (nexthop->ev->member[i].id == id)
+			return true;
+	return false;
+}
+
+void path_update_nexthop(struct fib *fib, __u32 id)
+{
+	for (__u32 i = 1; i < fib->m->paths.used; i++) {
+		struct path *path = path_at(&fib->m->paths, i);
+
+		if (path && path->fib.ready && path_uses_nexthop(fib, path, id))
+			path_update(fib, path);
+	}
+}
+
+void path_reap(struct fib *fib)
+{
+	struct path *path = fib->m->paths.parked, *next;
+
+	fib->m->paths.parked = NULL;
+	for (; path; path = next) {
+		next = path->parked;
+		path->is_parked = false;
+		if (path->refs)
+			continue;
+		if (path->fib.leaf >= XFIB_NH_FIRST) {
+			/* A packet that read this leaf a moment ago goes to the kernel. */
+			fib->sink->nexthop(fib->sink_arg, path->fib.leaf, (struct xfib_nexthop){});
+			slots_retire(&fib->leaves, path->fib.leaf);
+		}
+		if (path->fib.starved)
+			fib->starved--;
+		if (path->fib.ready)
+			retire_group(fib, path->fib.word, path->fib.buckets, path->fib.order);
+		release(fib, path);
+		path_free(&fib->m->paths, path);
+	}
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Links and settings -> interface records and port words. A record is never changed: a new one goes
+ * into a fresh slot, then the port's word and the words of all neighbours on it are pointed there.
+ * What a record may not do, and why, is said in words for `status`.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "fib.h"
+
+static int max(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static __u32 min(__u32 a, __u32 b)
+{
+	return a < b ? a : b;
+}
+
+bool fib_family_reason(const struct fib *fib, enum family family, char reason[static XFIB_REASON])
+{
+	const struct settings *s = &fib->m->settings;
+	__u32 priority;
+
+	if (!model_rules_default(fib->m, family, &priority))
+		snprintf(reason, XFIB_REASON,
+			 "the ip%s rule of priority %u differs from the kernel's default rules",
+			 family == IP6 ? " -6" : "", priority);
+	else if (family == IP4 && s->ip_forward_use_pmtu)
+		snprintf(reason, XFIB_REASON, "net.ipv4.ip_forward_use_pmtu is 1: path MTUs are not visible");
+	else if (family == IP6 && !s->forwarding6_all)
+		snprintf(reason, XFIB_REASON, "net.ipv6.conf.all.forwarding is 0");
+	else
+		return false;
+	return true;
+}
+
+/* What keeps an interface out for both families. */
+static bool common_reason(const struct fib *fib, const struct link *link, char *reason)
+{
+	static const __u8 zero[6];
+	const struct link_event *ev = &link->ev;
+	const struct link *master = ev->master ? model_link(fib->m, ev->master) : NULL;
+
+	if (ev->master)
+		snprintf(reason, XFIB_REASON, "it belongs to the %s %s", ev->slave_kind[0] ? ev->slave_kind : "device",
+			 master ? master->ev.name : "of another namespace");
+	else if (!ev->ether || ev->mac.len != 6 || ev->mac.bytes[0] & 1 || !memcmp(ev->mac.bytes, zero, 6))
+		snprintf(reason, XFIB_REASON, "it is not a plain Ethernet device with a unicast address");
+	else if (!ev->up)
+		snprintf(reason, XFIB_REASON, "the link is down");
+	else
+		return false;
+	return true;
+}
+
+void fib_link_reasons(const struct fib *fib, const struct link *link, struct fib_reasons *why)
+{
+	const struct link_event *ev = &link->ev;
+
+	*why = (struct fib_reasons){};
+	if (common_reason(fib, link, why->ip4)) {
+		memcpy(why->ip6, why->ip4, XFIB_REASON);
+		memcpy(why->egress, why->ip4, XFIB_REASON);
+		return;
+	}
+	if (!fib_family_reason(fib, IP4, why->ip4) && link->forwarding4 != 1)
+		snprintf(why->ip4, XFIB_REASON, "net.ipv4.conf.%s.forwarding is 0", ev->name);
+	if (ev->ip6.disable > 0)
+		snprintf(why->ip6, XFIB_REASON, "net.ipv6.conf.%s.disable_ipv6 is 1", ev->name);
+	else if (!fib_family_reason(fib, IP6, why->ip6) && link->forwarding6 <= 0)
+		snprintf(why->ip6, XFIB_REASON, "net.ipv6.conf.%s.forwarding is 0", ev->name);
+	if (!ev->carrier)
+		snprintf(why->egress, XFIB_REASON, "no carrier");
+	else if (!link->xmit)
+		snprintf(why->egress, XFIB_REASON, "its driver cannot send XDP frames%s",
+			 strcmp(ev->kind, "veth") ? "" : ": the peer needs an XDP program or `ethtool -K PEER gro on`");
+}
+
+static struct xfib_l3if record_of(const struct fib *fib, const struct link *link)
+{
+	const struct settings *s = &fib->m->settings;
+	const struct link_event *ev = &link->ev;
+	int rp_filter = max(link->rp_filter, s->rp_filter_all);
+	struct xfib_l3if r = { .port = link->fib.port, .ifindex = link->ifindex };
+	struct fib_reasons why;
+
+	fib_link_reasons(fib, link, &why);
+	memcpy(r.mac, ev->mac.bytes, sizeof(r.mac));
+	r.mtu4 = min(ev->mtu, 0xffff);
+	/* disable_ipv6 on the egress drops in ip6_output(): nothing fits. */
+	r.mtu6 = ev->ip6.disable > 0 ? 0 : min(ev->ip6.mtu > 0 ? ev->ip6.mtu : 0xffff, r.mtu4);
+	if (!why.ip4[0])
+		r.flags |= XFIB_L3IF_IP4;
+	if (!why.ip6[0])
+		r.flags |= XFIB_L3IF_IP6;
+	if (!why.egress[0])
+		r.flags |= XFIB_L3IF_EGRESS;
+	if (link->sg)
+		r.flags |= XFIB_L3IF_SG;
+	/* IN_DEV_TX_REDIRECTS() is the or of both. */
+	if (!s->send_redirects_all && !ev->ip4.send_redirects)
+		r.flags |= XFIB_L3IF_HAIRPIN;
+	if (rp_filter == 1)
+		r.flags |= XFIB_L3IF_RPF_STRICT;
+	else if (rp_filter >= 2 || fib->m->custom_local)
+		r.flags |= XFIB_L3IF_RPF_LOOSE;
+	return r;
+}
+
+static __u64 port_bits(struct xfib_port port)
+{
+	union { struct xfib_port port; __u64 word; } u = { .port = port };
+
+	return u.word;
+}
+
+/* The word of a port as its link stands now. */
+static void publish_port(struct fib *fib, unsigned int slot)
+{
+	const struct fib_port *p = &fib->port[slot];
+	const struct link *link = p->ifindex ? model_link(fib->m, p->ifindex) : NULL;
+	struct xfib_port word = {};
+
+	if (link && p->attached && link->fib.l3if) {
+		word.ifindex = p->ifindex;
+		word.l3if = link->fib.l3if;
+		word.flags = (fib->enabled ? XFIB_PORT_ENABLED : 0) | (link->ev.mtu > 1500 ? XFIB_PORT_FRAGS : 0);
+	}
+	if (port_bits(word) == fib->port_word[slot])
+		return;
+	fib->port_word[slot] = port_bits(word);
+	fib->sink->port(fib->sink_arg, slot, word);
+}
+
+static int port_of(const struct fib *fib, __u32 ifindex)
+{
+	for (int i = 0; i < XFIB_PORTS; i++)
+		if (fib->port[i].ifindex == ifindex && fib->port[i].attached)
+			return i;
+	return -1;
+}
+
+/* Points everything that refers to the interface to a fresh record (or to none), then retires the old. */
+static void replace_l3if(struct fib *fib, struct link *link, __u32 slot)
+{
+	__u32 old = link->fib.l3if;
+
+	link->fib.l3if = slot;
+	if (link->fib.port >= 0)
+		publish_port(fib, link->fib.port);
+	neigh_update_link(fib, link->ifindex);
+	if (old)
+		slots_retire(&fib->l3ifs, old);
+}
+
+static void update_record(struct fib *fib, struct link *link)
+{
+	struct xfib_l3if record = record_of(fib, link);
+	__u32 slot;
+
+	if (link->fib.l3if && !memcmp(&fib->l3if[link->fib.l3if], &record, sizeof(record))) {
+		publish_port(fib, link->fib.port);
+		return;
+	}
+	slot = adopt_l3if(fib, &record);
+	if (!slot) {
+		slot = slots_get(&fib->l3ifs);
+		if (slot)
+			fib->sink->l3if(fib->sink_arg, slot, &record);
+	}
+	if (slot)
+		fib->l3if[slot] = record;
+	replace_l3if(fib, link, slot);
+}
+
+/*
+ * Neighbours and routes of a device that is gone stay in the model until the kernel's messages take
+ * them; what they publish turns into punts here and now.
+ */
+void l3if_update(struct fib *fib, struct link *link, bool gone)
+{
+	int port = gone ? -1 : port_of(fib, link->ifindex), was = link->fib.port;
+	bool moved = port != was || gone;
+	bool relinked = moved || link->fib.up != link->ev.up || link->fib.carrier != link->ev.carrier;
+
+	link->fib.up = link->ev.up;
+	link->fib.carrier = link->ev.carrier;
+	link->fib.port = port;
+	if (port >= 0) {
+		if (moved) {
+			fib->tx_gone &= ~(1ull << port);
+			fib->tx_closed &= ~(1ull << port);
+			fib->sink->tx(fib->sink_arg, port, link->ifindex);
+		}
+		update_record(fib, link);
+	} else if (link->fib.l3if) {
+		replace_l3if(fib, link, 0);
+	}
+	if (was >= 0 && was != port)
+		publish_port(fib, was);
+	if (relinked || link->ignore_linkdown4 > 0 || link->ignore_linkdown6 > 0)
+		path_update_all(fib, link->ifindex);
+}
+
+void l3if_update_all(struct fib *fib)
+{
+	struct link *link, *tmp;
+
+	HASH_ITER(hh, fib->m->links, link, tmp)
+		l3if_update(fib, link, false);
+}
+
+void fib_set_port(struct fib *fib, unsigned int slot, __u32 ifindex, bool attached)
+{
+	struct fib_port *p = &fib->port[slot];
+	__u32 old = p->ifindex;
+	struct link *link;
+
+	if (p->ifindex == ifindex && p->attached == attached)
+		return;
+	*p = (struct fib_port){ .ifindex = ifindex, .attached = attached };
+	if (!fib->started)
+		return;
+	if (old && (link = model_link(fib->m, old)))
+		l3if_update(fib, link, false);
+	if (old && !(ifindex && attached))
+		fib->tx_gone |= 1ull << slot;
+	if (ifindex && ifindex != old && (link = model_link(fib->m, ifindex)))
+		l3if_update(fib, link, false);
+	publish_port(fib, slot);
+}
+
+void fib_set_enabled(struct fib *fib, bool enabled)
+{
+	fib->enabled = enabled;
+	for (unsigned int i = 0; i < XFIB_PORTS; i++)
+		publish_port(fib, i);
+}
+
+void own4_update(struct fib *fib)
+{
+	__u64 words[XFIB_OWN_BITS / 64] = {};
+	const struct host_addr *host;
+
+	for (host = fib->m->own; host; host = host->hh.next) {
+		__be32 addr;
+		__u32 bit;
+
+		if (host->key.family != IP4)
+			continue;
+		addr_to_bytes(IP4, host->key.addr, &addr);
+		bit = xfib_own4_bit(addr);
+		words[bit / 64] |= 1ull << (bit % 64);
+	}
+	if (!memcmp(words, fib->own4, sizeof(words)))
+		return;
+	memcpy(fib->own4, words, sizeof(words));
+	fib->sink->own4(fib->sink_arg, words);
+}

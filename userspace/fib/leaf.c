@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Prefixes -> leaves. One composed FIB holds what the kernel's default rules ask in turn (markers,
+ * local, main, default): a prefix is installed unless a shorter or equal one of an earlier table
+ * covers it, because that table then answers whatever the prefix length.
+ */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+
+#include "fib.h"
+
+static struct rib *rib_of(struct fib *fib, enum family family)
+{
+	return &fib->m->rib[family];
+}
+
+/* The route that the kernel would use: the first usable one. 0: the prefix does not count at all. */
+static __u32 winner(struct fib *fib, const struct rib *rib, __u32 node)
+{
+	__u32 r = rib->node[node].routes;
+
+	while (r && !path_usable(fib, path_at(&fib->m->paths, rib->route[r].path)))
+		r = rib->route[r].next;
+	return r;
+}
+
+/* Routes of the winning table that look at more than the destination make the prefix undecidable. */
+static bool selective(const struct rib *rib, __u32 node, __u8 table)
+{
+	for (__u32 r = rib->node[node].routes; r; r = rib->route[r].next)
+		if (rib->route[r].table == table && rib->route[r].selective)
+			return true;
+	return false;
+}
+
+static void set_first(struct fib *fib, enum family family, struct rib_node *node, __u8 first)
+{
+	if (node->first < XFIB_TABLE_COUNT)
+		fib->family[family].by_table[node->first]--;
+	if (first < XFIB_TABLE_COUNT)
+		fib->family[family].by_table[first]++;
+	node->first = first;
+}
+
+static __u8 first_table(struct fib *fib, const struct rib *rib, __u32 node)
+{
+	__u32 r = winner(fib, rib, node);
+
+	return r ? rib->route[r].table : RIB_NO_TABLE;
+}
+
+static bool visible(const struct rib_node *node, __u8 above)
+{
+	return node->first != RIB_NO_TABLE && node->first <= above;
+}
+
+/* What the map should hold for a visible prefix. */
+static __u32 leaf_value(struct fib *fib, const struct rib *rib, __u32 node)
+{
+	__u8 table = rib->node[node].first;
+	__u32 leaf;
+
+	if (rib->node[node].shield)
+		leaf = XFIB_PUNT_CAPACITY;
+	else if (selective(rib, node, table))
+		leaf = XFIB_PUNT_SELECTIVE_ROUTE;
+	else
+		leaf = path_leaf(fib, path_at(&fib->m->paths, rib->route[winner(fib, rib, node)].path));
+	return XFIB_LEAF_VALUE(leaf, table);
+}
+
+static void count_leaf(struct fib_family *ff, __u32 value, int n)
+{
+	__u32 leaf = XFIB_LEAF(value);
+
+	if (leaf < XFIB_NH_FIRST)
+		ff->by_verdict[leaf] += n;
+}
+
+/* --- the default route: leaf 0 ---------------------------------------------------------------- */
+
+void leaf_default_changed(struct fib *fib, enum family family)
+{
+	struct fib_family *ff = &fib->family[family];
+	struct rib *rib = rib_of(fib, family);
+	struct xfib_nexthop word = nexthop_verdict_word(XFIB_PUNT_NO_ROUTE);
+	struct rib_node *root = &rib->node[RIB_ROOT];
+	__u32 path = 0;
+
+	if (root->shield) {
+		word = nexthop_verdict_word(XFIB_PUNT_CAPACITY);
+	} else if (root->first != RIB_NO_TABLE) {
+		if (selective(rib, RIB_ROOT, root->first)) {
+			word = nexthop_verdict_word(XFIB_PUNT_SELECTIVE_ROUTE);
+		} else {
+			path = rib->route[winner(fib, rib, RIB_ROOT)].path;
+			word = path_word(fib, path_at(&fib->m->paths, path));
+		}
+	}
+	ff->dflt.path = path;
+	if (ff->ready && ff->dflt.word == nexthop_bits(word))
+		return;
+	ff->dflt.word = nexthop_bits(word);
+	fib->sink->nexthop(fib->sink_arg, XFIB_NH_DEFAULT(0, family == IP6), word);
+}
+
+/* --- overflow: a prefix without room must not fall through to a shorter one -------------------- */
+
+/* Whether an overflowed prefix below would be caught by this node, with no installed one between. */
+static bool catches_overflow(const struct rib *rib, __u32 node)
+{
+	for (int i = 0; i < 2; i++) {
+		__u32 child = rib->node[node].child[i];
+
+		if (child && (rib->node[child].overflow ||
+			      (!rib->node[child].installed && catches_overflow(rib, child))))
+			return true;
+	}
+	return false;
+}
+
+static void set_shield(struct fib_family *ff, struct rib_node *n, bool shield)
+{
+	ff->shields += (int)shield - n->shield;
+	n->shield = shield;
+}
+
+static void publish(struct fib *fib, enum family family, __u32 node)
+{
+	struct fib_family *ff = &fib->family[family];
+	struct rib_node *n = &rib_of(fib, family)->node[node];
+	__u32 value = leaf_value(fib, rib_of(fib, family), node);
+
+	if (n->installed && n->published == value)
+		return;
+	if (n->installed)
+		count_leaf(ff, n->published, -1);
+	else
+		ff->installed++;
+	count_leaf(ff, value, 1);
+	n->installed = 1;
+	n->published = value;
+	fib->sink->route(fib->sink_arg, family, 0, n->prefix, n->len, value);
+}
+
+/* The longest installed prefix that covers this one (the root always does) becomes a PASS marker. */
+static void shield_above(struct fib *fib, enum family family, struct addr prefix, unsigned int len)
+{
+	struct rib *rib = rib_of(fib, family);
+	__u32 n = RIB_ROOT, best = RIB_ROOT;
+
+	while (n && rib->node[n].len < len && prefix_covers(rib->node[n].prefix, rib->node[n].len, prefix)) {
+		if (rib->node[n].installed)
+			best = n;
+		n = rib->node[n].child[addr_bit(prefix, rib->node[n].len)];
+	}
+	if (rib->node[best].shield)
+		return;
+	set_shield(&fib->family[family], &rib->node[best], true);
+	if (best == RIB_ROOT)
+		leaf_default_changed(fib, family);
+	else
+		publish(fib, family, best);
+}
+
+static void set_overflow(struct fib *fib, enum family family, __u32 node)
+{
+	struct rib_node *n = &rib_of(fib, family)->node[node];
+
+	if (n->overflow)
+		return;
+	n->overflow = 1;
+	fib->family[family].overflow++;
+	shield_above(fib, family, n->prefix, n->len);
+}
+
+static void clear_overflow(struct fib *fib, enum family family, struct rib_node *n)
+{
+	if (!n->overflow)
+		return;
+	n->overflow = 0;
+	fib->family[family].overflow--;
+	fib->family[family].freed = true;
+}
+
+/* --- one prefix -------------------------------------------------------------------------------- */
+
+static void install(struct fib *fib, enum family family, __u32 node)
+{
+	struct fib_family *ff = &fib->family[family];
+	struct rib *rib = rib_of(fib, family);
+	struct rib_node *n = &rib->node[node];
+
+	if (!n->installed && ff->installed >= ff->capacity) {
+		set_overflow(fib, family, node);
+		return;
+	}
+	if (ff->overflow && !n->installed)
+		set_shield(ff, n, catches_overflow(rib, node));
+	publish(fib, family, node);
+	clear_overflow(fib, family, n);
+}
+
+static void withdraw(struct fib *fib, enum family family, __u32 node)
+{
+	struct fib_family *ff = &fib->family[family];
+	struct rib *rib = rib_of(fib, family);
+	struct rib_node *n = &rib->node[node];
+
+	clear_overflow(fib, family, n);
+	if (!n->installed)
+		return;
+	n->installed = 0; /* so that a prefix above is shielded, not this one */
+	if (n->shield)
+		shield_above(fib, family, n->prefix, n->len);
+	set_shield(ff, n, false);
+	ff->installed--;
+	ff->freed = true;
+	count_leaf(ff, n->published, -1);
+	fib->sink->route_del(fib->sink_arg, family, 0, n->prefix, n->len);
+}
+
+static void visit_install(struct rib *rib, __u32 node, __u8 above, void *arg)
+{
+	if (node != RIB_ROOT && visible(&rib->node[node], above))
+		install(arg, rib->family, node);
+}
+
+static void visit_withdraw(struct rib *rib, __u32 node, __u8 above, void *arg)
+{
+	struct rib_node *n = &rib->node[node];
+
+	if (node != RIB_ROOT && (n->installed || n->overflow) && !visible(n, above))
+		withdraw(arg, rib->family, node);
+}
+
+/* Whether prefixes below may be hidden or shown by a change of `first` from a to b. */
+static bool hides(const struct fib_family *ff, __u8 a, __u8 b)
+{
+	for (__u8 t = (a < b ? a : b) + 1; t < XFIB_TABLE_COUNT; t++)
+		if (ff->by_table[t])
+			return true;
+	return false;
+}
+
+void leaf_update(struct fib *fib, enum family family, __u32 node, __u8 above)
+{
+	struct fib_family *ff = &fib->family[family];
+	struct rib *rib = rib_of(fib, family);
+	__u8 before = rib->node[node].first, first = first_table(fib, rib, node);
+
+	set_first(fib, family, &rib->node[node], first);
+	if (before != first && hides(ff, before, first)) {
+		rib_walk(rib, node, RIB_POST, visit_install, above, fib);
+		rib_walk(rib, node, RIB_PRE, visit_withdraw, above, fib);
+	} else if (node != RIB_ROOT) {
+		visit_install(rib, node, above, fib);
+		visit_withdraw(rib, node, above, fib);
+	}
+	if (node == RIB_ROOT)
+		leaf_default_changed(fib, family);
+}
+
+/* --- all prefixes ------------------------------------------------------------------------------ */
+
+static void visit_first(struct rib *rib, __u32 node, __u8 above, void *arg)
+{
+	set_first(arg, rib->family, &rib->node[node], first_table(arg, rib, node));
+	rib->node[node].dirty = 0;
+}
+
+void fib_flush(struct fib *fib, enum family family)
+{
+	struct rib *rib = rib_of(fib, family);
+
+	rib_walk(rib, RIB_ROOT, RIB_PRE, visit_first, RIB_NO_TABLE, fib);
+	rib_walk(rib, RIB_ROOT, RIB_POST, visit_install, RIB_NO_TABLE, fib);
+	leaf_default_changed(fib, family);
+	rib_walk(rib, RIB_ROOT, RIB_PRE, visit_withdraw, RIB_NO_TABLE, fib);
+	rib_compact(rib);
+	fib->family[family].flush = false;
+	fib->family[family].ready = true;
+}
+
+bool fib_installed(const struct fib *fib, enum family family, struct addr prefix, unsigned int len)
+{
+	__u32 node = rib_node_find(&fib->m->rib[family], prefix, len, NULL);
+
+	return node && fib->m->rib[family].node[node].installed;
+}
+
+void fib_route_failed(struct fib *fib, enum family family, struct addr prefix, unsigned int len)
+{
+	struct fib_family *ff = &fib->family[family];
+	struct rib *rib = rib_of(fib, family);
+	__u32 node = rib_node_find(rib, prefix, len, NULL);
+	struct rib_node *n = &rib->node[node];
+
+	if (!node || !n->installed)
+		return;
+	n->installed = 0;
+	set_shield(ff, n, false);
+	ff->installed--;
+	count_leaf(ff, n->published, -1);
+	set_overflow(fib, family, node);
+}
+
+/*
+ * Post-order: installs what overflowed while there is room, and lifts the markers that no prefix below
+ * needs any more. Returns whether the node above must still catch an overflowed prefix.
+ */
+static bool heal(struct fib *fib, enum family family, __u32 node)
+{
+	struct fib_family *ff = &fib->family[family];
+	struct rib *rib = rib_of(fib, family);
+	struct rib_node *n = &rib->node[node];
+	bool below = false;
+
+	for (int i = 0; i < 2; i++)
+		if (n->child[i])
+			below |= heal(fib, family, n->child[i]);
+	if (n->overflow && ff->installed < ff->capacity) {
+		set_shield(ff, n, below);
+		publish(fib, family, node);
+		clear_overflow(fib, family, n);
+	}
+	if (n->overflow)
+		return true;
+	if (n->shield && !below) {
+		set_shield(ff, n, false);
+		if (node == RIB_ROOT)
+			leaf_default_changed(fib, family);
+		else
+			publish(fib, family, node);
+	}
+	return below && !n->installed;
+}
+
+void fib_heal(struct fib *fib)
+{
+	for (int f = 0; f < FAMILIES; f++) {
+		struct fib_family *ff = &fib->family[f];
+
+		if (ff->freed && (ff->overflow || ff->shields))
+			heal(fib, f, RIB_ROOT);
+		ff->freed = false;
+	}
+	path_feed(fib);
+}

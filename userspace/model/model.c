@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Everything of the model but routes: see model.h. */
+#include "model.h"
+
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+int model_init(struct model *m, __u32 max_routes4, __u32 max_routes6, const struct model_hooks *hooks,
+	       void *arg)
+{
+	int err;
+
+	*m = (struct model){ .hooks = hooks, .hooks_arg = arg };
+	err = rib_init(&m->rib[IP4], IP4, max_routes4);
+	if (!err)
+		err = rib_init(&m->rib[IP6], IP6, max_routes6);
+	if (err)
+		model_done(m);
+	return err;
+}
+
+#define FREE_ALL(head, item, tmp, more) \
+	HASH_ITER(hh, head, item, tmp) { \
+		HASH_DEL(head, item); \
+		more; \
+		free(item); \
+	}
+
+void model_done(struct model *m)
+{
+	struct host_addr *host, *host_tmp;
+	struct nexthop *nexthop, *nexthop_tmp;
+	struct neigh *neigh, *neigh_tmp;
+	struct link *link, *link_tmp;
+	struct rule *rule, *rule_tmp;
+
+	FREE_ALL(m->links, link, link_tmp, )
+	FREE_ALL(m->own, host, host_tmp, )
+	FREE_ALL(m->proxies, host, host_tmp, )
+	FREE_ALL(m->rules, rule, rule_tmp, )
+	FREE_ALL(m->nexthops, nexthop, nexthop_tmp, free(nexthop->ev))
+	FREE_ALL(m->neighs, neigh, neigh_tmp, )
+	path_set_done(&m->paths);
+	for (int i = 0; i < NL_TABLES; i++)
+		touched_clear(&m->table[i].touched);
+	rib_done(&m->rib[IP4]);
+	rib_done(&m->rib[IP6]);
+}
+
+/*
+ * For objects whose message says all of their state: during a dump, what a notification touched is
+ * younger than what the dump says of it. Returns true if the event is to be left out.
+ */
+static bool overtaken(struct model *m, enum nl_table table, const struct event *ev, const void *key, size_t len)
+{
+	__u64 mark;
+
+	if (!m->table[table].dumping)
+		return false;
+	mark = touched_mark(key, len);
+	if (ev->dump)
+		return touched_has(&m->table[table].touched, mark);
+	if (!touched_add(&m->table[table].touched, mark))
+		m->wanted |= 1u << table;
+	return false;
+}
+
+/* --- links --------------------------------------------------------------------------------- */
+
+struct link *model_link(const struct model *m, __u32 ifindex)
+{
+	struct link *link;
+
+	HASH_FIND_INT(m->links, &ifindex, link);
+	return link;
+}
+
+static void link_remove(struct model *m, struct link *link)
+{
+	HASH_DEL(m->links, link);
+	m->hooks->link(m->hooks_arg, link, true);
+	free(link);
+	/* Nexthop objects and IPv4 routes go with the device, and the kernel does not say so. */
+	m->wanted |= 1u << NL_NEXTHOPS | 1u << NL_ROUTES4 | 1u << NL_ROUTES6;
+}
+
+static int apply_link(struct model *m, const struct event *ev)
+{
+	const struct link_event *e = &ev->link;
+	__u32 ifindex = e->ifindex;
+	struct link *link = model_link(m, ifindex);
+	bool was_up, had_carrier;
+
+	if (overtaken(m, NL_LINKS, ev, &ifindex, sizeof(ifindex))) {
+		if (link)
+			link->generation = m->table[NL_LINKS].generation;
+		return 0;
+	}
+	if (ev->del) {
+		if (link)
+			link_remove(m, link);
+		return 0;
+	}
+	if (e->partial) {
+		/* IPv6 settings of a device that a full message has described. */
+		if (!link)
+			return 0;
+		link->ev.ip6 = e->ip6;
+		link->ev.has_ip6_conf = true;
+		m->hooks->link(m->hooks_arg, link, false);
+		return 0;
+	}
+	if (!link) {
+		link = calloc(1, sizeof(*link));
+		if (!link) {
+			m->wanted |= 1u << NL_LINKS;
+			return -ENOMEM;
+		}
+		link->ifindex = ifindex;
+		link->forwarding4 = link->forwarding6 = link->rp_filter = -1;
+		link->ignore_linkdown4 = link->ignore_linkdown6 = -1;
+		link->fib.port = -1;
+		HASH_ADD_INT(m->links, ifindex, link);
+	}
+	was_up = link->ev.up;
+	had_carrier = link->ev.carrier;
+	link->ev = *e;
+	if (e->has_ip4_conf) {
+		link->forwarding4 = e->ip4.forwarding;
+		link->rp_filter = e->ip4.rp_filter;
+		link->ignore_linkdown4 = e->ip4.ignore_routes_with_linkdown;
+	}
+	if (e->has_ip6_conf)
+		link->forwarding6 = e->ip6.forwarding;
+	link->generation = m->table[NL_LINKS].generation;
+	m->hooks->link(m->hooks_arg, link, false);
+	/*
+	 * On down the kernel removes IPv4 routes and nexthop objects without a word, on up IPv6 routes
+	 * come back in the same way (fib_sync_down_dev(), nexthop_flush_dev(), fib6_ifup()).
+	 */
+	if (was_up != link->ev.up || had_carrier != link->ev.carrier)
+		m->wanted |= 1u << NL_NEXTHOPS | 1u << NL_ROUTES4 | 1u << NL_ROUTES6;
+	return 0;
+}
+
+void model_set_features(struct model *m, __u32 ifindex, bool xmit, bool sg)
+{
+	struct link *link = model_link(m, ifindex);
+
+	if (!link || (link->xmit == xmit && link->sg == sg))
+		return;
+	link->xmit = xmit;
+	link->sg = sg;
+	m->hooks->link(m->hooks_arg, link, false);
+}
+
+static int apply_netconf(struct model *m, const struct event *ev)
+{
+	const struct netconf_event *e = &ev->netconf;
+	struct link *link;
+
+	if (ev->del)
+		return 0;
+	if (e->ifindex == NETCONF_ALL) {
+		if (e->family == IP6 && e->forwarding >= 0 && m->settings.forwarding6_all != e->forwarding) {
+			m->settings.forwarding6_all = e->forwarding;
+			m->hooks->policy(m->hooks_arg);
+		}
+		if (e->family == IP4 && e->rp_filter >= 0 && m->settings.rp_filter_all != e->rp_filter) {
+			m->settings.rp_filter_all = e->rp_filter;
+			m->hooks->policy(m->hooks_arg);
+		}
+		return 0;
+	}
+	link = e->ifindex > 0 ? model_link(m, e->ifindex) : NULL;
+	if (!link)
+		return 0;
+	if (e->family == IP4) {
+		if (e->forwarding >= 0)
+			link->forwarding4 = e->forwarding;
+		if (e->rp_filter >= 0)
+			link->rp_filter = e->rp_filter;
+		if (e->ignore_linkdown >= 0)
+			link->ignore_linkdown4 = e->ignore_linkdown;
+	} else {
+		if (e->forwarding >= 0)
+			link->forwarding6 = e->forwarding;
+		if (e->ignore_linkdown >= 0)
+			link->ignore_linkdown6 = e->ignore_linkdown;
+	}
+	m->hooks->link(m->hooks_arg, link, false);
+	return 0;
+}
+
+/* --- own and proxied addresses ------------------------------------------------------------- */
+
+static struct neigh_key host_key(enum family f, __u32 ifindex, struct addr addr)
+{
+	return (struct neigh_key){ .addr = addr, .ifindex = ifindex, .family = f };
+}
+
+/* Returns 1 if the set changed, 0 if not, -ENOMEM. */
+static int host_apply(struct model *m, struct host_addr **set, enum nl_table table, const struct event *ev,
+		      const struct neigh_key *key)
+{
+	struct host_addr *host;
+
+	HASH_FIND(hh, *set, key, sizeof(*key), host);
+	if (overtaken(m, table, ev, key, sizeof(*key))) {
+		if (host)
+			host->generation = m->table[table].generation;
+		return 0;
+	}
+	if (ev->del) {
+		if (!host)
+			return 0;
+		HASH_DEL(*set, host);
+		free(host);
+		return 1;
+	}
+	if (host) {
+		host->generation = m->table[table].generation;
+		return 0;
+	}
+	host = calloc(1, sizeof(*host));
+	if (!host) {
+		m->wanted |= 1u << table;
+		return -ENOMEM;
+	}
+	host->key = *key;
+	host->generation = m->table[table].generation;
+	HASH_ADD(hh, *set, key, sizeof(*key), host);
+	return 1;
+}
+
+static int apply_addr(struct model *m, const struct event *ev)
+{
+	struct neigh_key key = host_key(ev->addr.family, ev->addr.ifindex, ev->addr.addr);
+	int changed = host_apply(m, &m->own, NL_ADDRS, ev, &key);
+
+	if (changed > 0 && ev->addr.family == IP4)
+		m->hooks->own(m->hooks_arg);
+	return changed < 0 ? changed : 0;
+}
+
+static bool proxied(const struct model *m, struct addr addr)
+{
+	const struct host_addr *host;
+
+	for (host = m->proxies; host; host = host->hh.next)
+		if (addr_equal(host->key.addr, addr))
+			return true;
+	return false;
+}
+
+static int apply_proxy(struct model *m, const struct event *ev)
+{
+	struct neigh_key key = host_key(IP6, ev->neigh.ifindex, ev->neigh.addr);
+	int changed;
+
+	if (ev->neigh.family != IP6)
+		return 0;
+	changed = host_apply(m, &m->proxies, NL_PROXIES, ev, &key);
+	if (changed <= 0)
+		return changed;
+	return ev->del && proxied(m, key.addr) ? 0 : model_mark_proxy(m, key.addr, ev->del);
+}
+
+/* --- rules --------------------------------------------------------------------------------- */
+
+static int apply_rule(struct model *m, const struct event *ev)
+{
+	struct rule_key key = {
+		.family = ev->rule.family,
+		.priority = ev->rule.priority,
+		.table = ev->rule.table,
+		.action = ev->rule.action,
+		.selective = ev->rule.selective,
+	};
+	struct rule *rule;
+
+	HASH_FIND(hh, m->rules, &key, sizeof(key), rule);
+	if (!rule) {
+		if (ev->del)
+			return 0;
+		rule = calloc(1, sizeof(*rule));
+		if (!rule) {
+			m->wanted |= 1u << (key.family == IP4 ? NL_RULES4 : NL_RULES6);
+			return -ENOMEM;
+		}
+		rule->key = key;
+		HASH_ADD(hh, m->rules, key, sizeof(key), rule);
+	}
+	if (ev->dump) {
+		rule->dumped++;
+		return 0; /* counted when the dump is complete */
+	}
+	/* Rules that differ only in what we do not keep look alike: count them, and count again soon. */
+	rule->count += ev->del ? (rule->count ? -1 : 0) : 1;
+	if (m->table[ev->rule.family == IP4 ? NL_RULES4 : NL_RULES6].dumping)
+		m->wanted |= 1u << (key.family == IP4 ? NL_RULES4 : NL_RULES6);
+	m->hooks->policy(m->hooks_arg);
+	return 0;
+}
+
+/* The counts of a finished dump replace the old ones. */
+static void sweep_rules(struct model *m, enum family family)
+{
+	struct rule *rule, *tmp;
+
+	HASH_ITER(hh, m->rules, rule, tmp) {
+		if (rule->key.family != family)
+			continue;
+		rule->count = rule->dumped;
+		rule->dumped = 0;
+		if (!rule->count) {
+			HASH_DEL(m->rules, rule);
+			free(rule);
+		}
+	}
+	m->hooks->policy(m->hooks_arg);
+}
+
+bool model_rules_default(const struct model *m, enum family family, __u32 *priority)
+{
+	static const struct { __u32 priority, table; } usual[] = {
+		{ 0, RT_TABLE_LOCAL }, { 32766, RT_TABLE_MAIN }, { 32767, RT_TABLE_DEFAULT },
+	};
+	const unsigned int n = family == IP4 ? 3 : 2; /* IPv6 has no rule for the default table */
+	unsigned int seen = 0;
+	const struct rule *rule;
+
+	for (rule = m->rules; rule; rule = rule->hh.next) {
+		unsigned int i;
+
+		if (rule->key.family != family || !rule->count)
+			continue;
+		for (i = 0; i < n; i++)
+			if (rule->key.priority == usual[i].priority && rule->key.table == usual[i].table &&
+			    rule->key.action == FR_ACT_TO_TBL && !rule->key.selective && rule->count == 1)
+				break;
+		if (i == n) {
+			*priority = rule->key.priority;
+			return false;
+		}
+		seen |= 1u << i;
+	}
+	for (unsigned int i = 0; i < n; i++)
+		if (!(seen & 1u << i)) {
+			*priority = usual[i].priority;
+			return false;
+		}
+	return true;
+}
+
+/* --- nexthop objects ----------------------------------------------------------------------- */
+
+struct nexthop *model_nexthop(const struct model *m, __u32 id)
+{
+	struct nexthop *nexthop;
+
+	HASH_FIND_INT(m->nexthops, &id, nexthop);
+	return nexthop;
+}
+
+static void nexthop_remove(struct model *m, struct nexthop *nexthop)
+{
+	__u32 id = nexthop->id;
+
+	HASH_DEL(m->nexthops, nexthop);
+	free(nexthop->ev);
+	free(nexthop);
+	m->hooks->nexthop(m->hooks_arg, id);
+	/* Its routes went with it, IPv4 ones without a notification. */
+	m->wanted |= 1u << NL_ROUTES4 | 1u << NL_ROUTES6;
+}
+
+static int apply_nexthop(struct model *m, const struct event *ev)
+{
+	const struct nexthop_event *e = &ev->nexthop;
+	struct nexthop *nexthop = model_nexthop(m, e->id);
+	/* A copy as long as its members; the rest of the array is not there. */
+	size_t len = offsetof(struct nexthop_event, member) + e->members * sizeof(e->member[0]);
+	struct nexthop_event *copy;
+
+	if (overtaken(m, NL_NEXTHOPS, ev, &e->id, sizeof(e->id))) {
+		if (nexthop)
+			nexthop->generation = m->table[NL_NEXTHOPS].generation;
+		return 0;
+	}
+	if (ev->del) {
+		if (nexthop)
+			nexthop_remove(m, nexthop);
+		return 0;
+	}
+	copy = malloc(len);
+	if (!nexthop)
+		nexthop = copy ? calloc(1, sizeof(*nexthop)) : NULL;
+	if (!copy || !nexthop) {
+		free(copy);
+		m->wanted |= 1u << NL_NEXTHOPS;
+		return -ENOMEM;
+	}
+	memcpy(copy, e, len);
+	if (!nexthop->ev) {
+		nexthop->id = e->id;
+		HASH_ADD_INT(m->nexthops, id, nexthop);
+	}
+	free(nexthop->ev);
+	nexthop->ev = copy;
+	nexthop->generation = m->table[NL_NEXTHOPS].generation;
+	m->hooks->nexthop(m->hooks_arg, e->id);
+	return 0;
+}
+
+/* --- neighbours ---------------------------------------------------------------------------- */
+
+struct neigh *model_neigh(const struct model *m, enum family f, __u32 ifindex, struct addr addr)
+{
+	struct neigh_key key = host_key(f, ifindex, addr);
+	struct neigh *neigh;
+
+	HASH_FIND(hh, m->neighs, &key, sizeof(key), neigh);
+	return neigh;
+}
+
+struct neigh *model_neigh_get(struct model *m, enum family f, __u32 ifindex, struct addr addr)
+{
+	struct neigh *neigh = model_neigh(m, f, ifindex, addr);
+
+	if (neigh)
+		return neigh;
+	neigh = calloc(1, sizeof(*neigh));
+	if (!neigh)
+		return NULL;
+	neigh->key = host_key(f, ifindex, addr);
+	HASH_ADD(hh, m->neighs, key, sizeof(neigh->key), neigh);
+	return neigh;
+}
+
+void model_neigh_put(struct model *m, struct neigh *neigh)
+{
+	if (neigh->present || neigh->fib.refs || neigh->fib.slot)
+		return;
+	HASH_DEL(m->neighs, neigh);
+	free(neigh);
+}
+
+static void neigh_gone(struct model *m, struct neigh *neigh)
+{
+	neigh->present = false;
+	neigh->state = NUD_NONE;
+	m->hooks->neigh(m->hooks_arg, neigh);
+	model_neigh_put(m, neigh);
+}
+
+static int apply_neigh(struct model *m, const struct event *ev)
+{
+	const struct neigh_event *e = &ev->neigh;
+	struct neigh_key key = host_key(e->family, e->ifindex, e->addr);
+	struct neigh *neigh = model_neigh(m, e->family, e->ifindex, e->addr);
+
+	if (overtaken(m, NL_NEIGHS, ev, &key, sizeof(key))) {
+		if (neigh)
+			neigh->generation = m->table[NL_NEIGHS].generation;
+		return 0;
+	}
+	if (ev->del) {
+		if (neigh && neigh->present)
+			neigh_gone(m, neigh);
+		return 0;
+	}
+	neigh = model_neigh_get(m, e->family, e->ifindex, e->addr);
+	if (!neigh) {
+		m->wanted |= 1u << NL_NEIGHS;
+		return -ENOMEM;
+	}
+	neigh->present = true;
+	neigh->mac = e->mac;
+	neigh->state = e->state;
+	neigh->flags = e->flags;
+	neigh->generation = m->table[NL_NEIGHS].generation;
+	m->hooks->neigh(m->hooks_arg, neigh);
+	return 0;
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
+int model_apply(struct model *m, const struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_LINK:
+		return apply_link(m, ev);
+	case EVENT_ADDR:
+		return apply_addr(m, ev);
+	case EVENT_RULE:
+		return apply_rule(m, ev);
+	case EVENT_NEXTHOP:
+		return apply_nexthop(m, ev);
+	case EVENT_ROUTE:
+		return model_apply_route(m, ev);
+	case EVENT_NEIGH:
+		return ev->neigh.proxy ? apply_proxy(m, ev) : apply_neigh(m, ev);
+	case EVENT_NETCONF:
+		return apply_netconf(m, ev);
+	default:
+		return 0;
+	}
+}
+
+void model_set_settings(struct model *m, const struct settings *settings)
+{
+	if (!memcmp(&m->settings, settings, sizeof(*settings)))
+		return;
+	m->settings = *settings;
+	m->hooks->policy(m->hooks_arg);
+}
+
+void model_dump_begin(struct model *m, enum nl_table table)
+{
+	struct rule *rule;
+
+	m->wanted &= ~(1u << table);
+	m->table[table].dumping = true;
+	m->table[table].generation++;
+	m->table[table].order = 0;
+	m->table[table].changes = 0;
+	touched_clear(&m->table[table].touched);
+	if (table == NL_RULES4 || table == NL_RULES6)
+		for (rule = m->rules; rule; rule = rule->hh.next)
+			if (rule->key.family == (table == NL_RULES4 ? IP4 : IP6))
+				rule->dumped = 0;
+}
+
+static void sweep_hosts(struct model *m, struct host_addr **set, enum nl_table table)
+{
+	struct host_addr *host, *tmp;
+	bool own4 = false;
+
+	HASH_ITER(hh, *set, host, tmp) {
+		struct addr addr = host->key.addr;
+
+		if (host->generation == m->table[table].generation)
+			continue;
+		own4 |= table == NL_ADDRS && host->key.family == IP4;
+		HASH_DEL(*set, host);
+		free(host);
+		if (table == NL_PROXIES && !proxied(m, addr))
+			model_mark_proxy(m, addr, true);
+	}
+	if (own4)
+		m->hooks->own(m->hooks_arg);
+}
+
+void model_dump_end(struct model *m, enum nl_table table)
+{
+	__u32 generation = m->table[table].generation;
+	struct nexthop *nexthop, *nexthop_tmp;
+	struct neigh *neigh, *neigh_tmp;
+	struct link *link, *link_tmp;
+
+	switch (table) {
+	case NL_LINKS:
+		HASH_ITER(hh, m->links, link, link_tmp)
+			if (link->generation != generation)
+				link_remove(m, link);
+		break;
+	case NL_ADDRS:
+		sweep_hosts(m, &m->own, NL_ADDRS);
+		break;
+	case NL_PROXIES:
+		sweep_hosts(m, &m->proxies, NL_PROXIES);
+		break;
+	case NL_RULES4:
+	case NL_RULES6:
+		sweep_rules(m, table == NL_RULES4 ? IP4 : IP6);
+		break;
+	case NL_NEXTHOPS:
+		HASH_ITER(hh, m->nexthops, nexthop, nexthop_tmp)
+			if (nexthop->generation != generation)
+				nexthop_remove(m, nexthop);
+		break;
+	case NL_NEIGHS:
+		HASH_ITER(hh, m->neighs, neigh, neigh_tmp)
+			if (neigh->present && neigh->generation != generation)
+				neigh_gone(m, neigh);
+		break;
+	case NL_ROUTES4:
+		model_sweep_routes(m, IP4);
+		break;
+	case NL_ROUTES6:
+		model_sweep_routes(m, IP6);
+		break;
+	default:
+		break;
+	}
+	m->table[table].dumping = false;
+	m->table[table].complete = true;
+	touched_clear(&m->table[table].touched);
+}
+
+void model_dump_abort(struct model *m, enum nl_table table)
+{
+	m->table[table].dumping = false;
+	touched_clear(&m->table[table].touched);
+	m->wanted |= 1u << table;
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Route events into the RIB. A route is told apart as the kernel does it: IPv4 by table, prefix,
+ * TOS, priority and then content, in the kernel's order (fib_table_insert()); IPv6 by table, prefix, source and
+ * metric, where gateways of one metric are siblings of one multipath route (fib6_add_rt2node()) and
+ * every message carries all of them.
+ */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "model.h"
+
+static enum xfib_table table_of(__u32 table)
+{
+	switch (table) {
+	case RT_TABLE_LOCAL:
+		return XFIB_TABLE_LOCAL;
+	case RT_TABLE_MAIN:
+		return XFIB_TABLE_MAIN;
+	case RT_TABLE_DEFAULT:
+		return XFIB_TABLE_DEFAULT;
+	default:
+		return XFIB_TABLE_COUNT;
+	}
+}
+
+static enum nl_table dump_of(enum family family)
+{
+	return family == IP4 ? NL_ROUTES4 : NL_ROUTES6;
+}
+
+/* What one notification speaks of: the routes of this prefix, table, TOS and priority. */
+struct route_id {
+	struct addr prefix;
+	__u32 priority;
+	__u8 len, table, tos, reserved;
+};
+
+static __u64 id_mark(const struct rib_node *node, const struct rib_route *r)
+{
+	struct route_id id = {
+		.prefix = node->prefix,
+		.priority = r->priority,
+		.len = node->len,
+		.table = r->table,
+		.tos = r->tos,
+	};
+
+	return touched_mark(&id, sizeof(id));
+}
+
+static bool same_id(const struct rib_route *a, const struct rib_route *b)
+{
+	return a->table == b->table && a->priority == b->priority && a->tos == b->tos;
+}
+
+/* The first route of this identity at or behind `r`, 0 if there is none. */
+static __u32 next_same(const struct rib *rib, __u32 r, const struct rib_route *id)
+{
+	while (r && !same_id(&rib->route[r], id))
+		r = rib->route[r].next;
+	return r;
+}
+
+static __u32 find_path(const struct rib *rib, __u32 node, const struct rib_route *id, __u32 path)
+{
+	__u32 r = next_same(rib, rib->node[node].routes, id);
+
+	while (r && rib->route[r].path != path)
+		r = next_same(rib, rib->route[r].next, id);
+	return r;
+}
+
+/* The IPv6 multipath route that a gateway of this metric joins. Advertised routes stand alone. */
+static __u32 find_siblings(const struct model *m, __u32 node, const struct rib_route *id)
+{
+	const struct rib *rib = &m->rib[IP6];
+	__u32 r = next_same(rib, rib->node[node].routes, id);
+
+	while (r && !(path_at(&m->paths, rib->route[r].path)->ecmp && rib->route[r].protocol != RTPROT_RA &&
+		      rib->route[r].selective == id->selective))
+		r = next_same(rib, rib->route[r].next, id);
+	return r;
+}
+
+static bool joins_siblings(const struct path *path, const struct rib_route *id)
+{
+	return path->ecmp && id->protocol != RTPROT_RA && id->protocol != RTPROT_REDIRECT && !id->selective;
+}
+
+/* Takes over the caller's reference to `path`. */
+static void route_set_path(struct model *m, struct rib *rib, __u32 r, struct path *path)
+{
+	path_unref(&m->paths, path_at(&m->paths, rib->route[r].path));
+	rib->route[r].path = path->index;
+}
+
+static void route_remove(struct model *m, struct rib *rib, __u32 node, __u32 r)
+{
+	path_unref(&m->paths, path_at(&m->paths, rib->route[r].path));
+	rib_route_del(rib, node, r);
+}
+
+/* Routes of this identity are younger than a dump that is under way: it must not sweep them. */
+static void confirm_all(struct rib *rib, __u32 node, const struct rib_route *id)
+{
+	for (__u32 r = next_same(rib, rib->node[node].routes, id); r;
+	     r = next_same(rib, rib->route[r].next, id))
+		rib->route[r].generation = id->generation;
+}
+
+/*
+ * Adds or replaces. Takes over the reference to `path`. Returns 1 if the route was known as it is
+ * (a dump, or a message that a dump has overtaken), 0 if something changed, -ENOSPC.
+ */
+static int route_add(struct model *m, struct rib *rib, __u32 node, const struct rib_route *id,
+		     struct path *path, const struct event *ev)
+{
+	__u32 r = find_path(rib, node, id, path->index);
+
+	if (r && !ev->replace) {
+		rib->route[r].generation = id->generation;
+		rib->route[r].order = id->order;
+		rib->route[r].protocol = id->protocol;
+		path_unref(&m->paths, path);
+		return 1;
+	}
+	r = 0;
+	if (joins_siblings(path, id))
+		r = find_siblings(m, node, id);
+	if (!r && ev->replace)
+		r = next_same(rib, rib->node[node].routes, id);
+	if (r) {
+		bool same = rib->route[r].path == path->index;
+
+		route_set_path(m, rib, r, path);
+		rib->route[r].generation = id->generation;
+		rib->route[r].order = id->order;
+		rib->route[r].protocol = id->protocol;
+		rib->route[r].selective = id->selective;
+		return same;
+	}
+	/* `ip route prepend` goes before its equals, as fib_table_insert() does without NLM_F_APPEND. */
+	if (!rib_route_add(rib, node, id, rib->family == IP4 && !ev->append && !ev->dump)) {
+		path_unref(&m->paths, path);
+		return -ENOSPC;
+	}
+	return 0;
+}
+
+/* One or more siblings of a multipath route go, or the whole route. */
+static void siblings_del(struct model *m, struct rib *rib, __u32 node, __u32 r, const struct path_key *gone)
+{
+	const struct path *old = path_at(&m->paths, rib->route[r].path);
+	struct path_key_buf buf;
+	struct path_key *key = (struct path_key *)buf.bytes;
+	struct path *path;
+
+	memcpy(key, &old->key, old->key_len);
+	if (!path_key_remove(key, gone) || !(path = path_get(&m->paths, key)))
+		route_remove(m, rib, node, r);
+	else
+		route_set_path(m, rib, r, path);
+}
+
+static void route_del(struct model *m, struct rib *rib, __u32 node, const struct rib_route *id,
+		      const struct path_key *key)
+{
+	const struct path *path = path_find(&m->paths, key);
+	__u32 r = path ? find_path(rib, node, id, path->index) : 0;
+
+	if (!r && rib->family == IP6 && key->legs && (r = find_siblings(m, node, id))) {
+		siblings_del(m, rib, node, r, key);
+		return;
+	}
+	if (!r) {
+		/* Content as we do not know it: certain only if there is no other route it may mean. */
+		r = next_same(rib, rib->node[node].routes, id);
+		if (!r)
+			return;
+		if (next_same(rib, rib->route[r].next, id)) {
+			m->wanted |= 1u << dump_of(rib->family);
+			return;
+		}
+	}
+	route_remove(m, rib, node, r);
+}
+
+/* Reports a changed prefix, or leaves it to the ordered flush. */
+static void prefix_changed(struct model *m, enum family family, __u32 node, __u8 above, bool dump)
+{
+	struct rib_node *n = &m->rib[family].node[node];
+	struct addr prefix = n->prefix;
+	unsigned int len = n->len;
+
+	if (dump || !m->table[dump_of(family)].complete) {
+		n->dirty = 1;
+		m->table[dump_of(family)].changes++;
+		return;
+	}
+	m->hooks->prefix(m->hooks_arg, family, node, above);
+	rib_node_put(&m->rib[family], prefix, len);
+}
+
+int model_apply_route(struct model *m, const struct event *ev)
+{
+	const struct route_event *route = &ev->route;
+	enum nl_table table = dump_of(route->family);
+	struct rib *rib = &m->rib[route->family];
+	struct rib_route id = {
+		.priority = route->priority,
+		.generation = m->table[table].generation,
+		.order = m->table[table].order,
+		.table = table_of(route->table),
+		.tos = route->tos,
+		.protocol = route->protocol,
+		.selective = route->tos || route->src_len,
+	};
+	struct path_key_buf buf;
+	struct path_key *key;
+	struct path *path;
+	__u32 node;
+	__u8 above;
+	int err;
+
+	if (id.table == XFIB_TABLE_COUNT || route->cloned)
+		return 0;
+	if (ev->dump)
+		m->table[table].order++;
+	if (route->family == IP4 && route->type == RTN_LOCAL && route->protocol != RTPROT_KERNEL && !ev->del &&
+	    !m->custom_local) {
+		m->custom_local = true;
+		m->hooks->policy(m->hooks_arg);
+	}
+	if (ev->del) {
+		node = rib_node_find(rib, route->dst, route->dst_len, &above);
+		if (!node) {
+			/* Not there, but a dump under way may still bring it. */
+			struct rib_node absent = { .prefix = route->dst, .len = route->dst_len };
+
+			if (m->table[table].dumping &&
+			    !touched_add(&m->table[table].touched, id_mark(&absent, &id)))
+				m->wanted |= 1u << table;
+			return 0;
+		}
+	} else {
+		err = rib_node_get(rib, route->dst, route->dst_len, &node, &above);
+		if (err) {
+			m->wanted |= 1u << table;
+			return err;
+		}
+	}
+	if (m->table[table].dumping) {
+		__u64 mark = id_mark(&rib->node[node], &id);
+
+		if (ev->dump && touched_has(&m->table[table].touched, mark)) {
+			confirm_all(rib, node, &id);
+			return 0;
+		}
+		if (!ev->dump && !touched_add(&m->table[table].touched, mark))
+			m->wanted |= 1u << table;
+	}
+	key = path_key_of_route(route, &buf);
+	if (ev->del) {
+		route_del(m, rib, node, &id, key);
+		err = 0;
+	} else {
+		path = path_get(&m->paths, key);
+		if (!path) {
+			m->wanted |= 1u << table;
+			return -ENOMEM;
+		}
+		id.path = path->index;
+		err = route_add(m, rib, node, &id, path, ev);
+	}
+	if (!ev->dump && m->table[table].dumping)
+		confirm_all(rib, node, &id);
+	if (err <= 0)
+		prefix_changed(m, route->family, node, above, ev->dump);
+	return err < 0 ? err : 0;
+}
+
+/*
+ * The kernel may answer for a proxied IPv6 address instead of forwarding to it
+ * (ip6_forward_proxy_check()), so its /128 stays in the kernel, before any table.
+ */
+int model_mark_proxy(struct model *m, struct addr addr, bool del)
+{
+	const struct event add = { .kind = EVENT_ROUTE };
+	const struct path_key key = { .family = IP6, .type = PATH_PROXY, .complete = 1 };
+	struct rib_route id = { .table = XFIB_TABLE_MARKER };
+	struct rib *rib = &m->rib[IP6];
+	struct path *path;
+	__u32 node;
+	__u8 above;
+	int err;
+
+	if (del) {
+		node = rib_node_find(rib, addr, 128, &above);
+		if (!node)
+			return 0;
+		route_del(m, rib, node, &id, &key);
+		prefix_changed(m, IP6, node, above, false);
+		return 0;
+	}
+	err = rib_node_get(rib, addr, 128, &node, &above);
+	if (err)
+		return err;
+	path = path_get(&m->paths, &key);
+	if (!path)
+		return -ENOMEM;
+	id.path = path->index;
+	err = route_add(m, rib, node, &id, path, &add);
+	prefix_changed(m, IP6, node, above, false);
+	return err < 0 ? err : 0;
+}
+
+struct sweep {
+	struct model *m;
+	enum nl_table table;
+};
+
+/* Removes what the dump did not confirm, and takes over the kernel's order of equal routes. */
+static void sweep_node(struct rib *rib, __u32 node, __u8 above, void *arg)
+{
+	struct sweep *s = arg;
+	__u32 first = rib->node[node].routes, r, next;
+
+	for (r = first; r; r = next) {
+		next = rib->route[r].next;
+		if (rib->route[r].table == XFIB_TABLE_MARKER ||
+		    rib->route[r].generation == s->m->table[s->table].generation)
+			continue;
+		route_remove(s->m, rib, node, r);
+		rib->node[node].dirty = 1;
+		s->m->table[s->table].changes++;
+	}
+	r = rib->node[node].routes;
+	if (r && rib->route[r].next) {
+		rib_route_sort(rib, node);
+		if (rib->node[node].routes != first)
+			rib->node[node].dirty = 1;
+	}
+}
+
+void model_sweep_routes(struct model *m, enum family family)
+{
+	struct sweep s = { .m = m, .table = dump_of(family) };
+
+	rib_walk(&m->rib[family], RIB_ROOT, RIB_PRE, sweep_node, RIB_NO_TABLE, &s);
+}
