@@ -632,10 +632,18 @@ static bool parse_route(struct span msg, struct event *ev, const char **why)
 	return true;
 }
 
+/* struct nexthop_grp of newer headers; in older ones weight_high is padding, which the kernel zeroes. */
+struct group_entry {
+	__u32 id;
+	__u8 weight, weight_high;
+	__u16 reserved;
+};
+_Static_assert(sizeof(struct group_entry) == sizeof(struct nexthop_grp), "one layout");
+
 static void parse_members(const struct attr *a, struct nexthop_event *nh, const char **why)
 {
-	size_t count = a->payload.len / sizeof(struct nexthop_grp);
-	struct nexthop_grp entry;
+	size_t count = a->payload.len / sizeof(struct group_entry);
+	struct group_entry entry;
 
 	if (a->payload.len % sizeof(entry))
 		fail(why, "nexthop group of a wrong length");
@@ -645,7 +653,7 @@ static void parse_members(const struct attr *a, struct nexthop_event *nh, const 
 	for (size_t i = 0; i < nh->members; i++) {
 		memcpy(&entry, a->payload.data + i * sizeof(entry), sizeof(entry));
 		nh->member[i].id = entry.id;
-		nh->member[i].weight = nexthop_grp_weight(&entry);
+		nh->member[i].weight = (entry.weight_high << 8 | entry.weight) + 1;
 	}
 }
 
