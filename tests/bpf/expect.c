@@ -11,7 +11,7 @@
 
 #include "expect.h"
 
-static const char *object_path, *clock_path;
+static const char *object_path, *clock_path, *marks_path;
 static struct pair pair;
 
 /* Frames are too large for the stack of every function that needs some. */
@@ -19,12 +19,13 @@ static struct pkt frame_in, frame_out, frame_want;
 
 int expect_args(int argc, char **argv)
 {
-	if (argc != 3) {
-		fprintf(stderr, "usage: %s XFIB.BPF.O CLOCK.BPF.O\n", argv[0]);
+	if (argc != 4) {
+		fprintf(stderr, "usage: %s XFIB.BPF.O CLOCK.BPF.O MARKS.BPF.O\n", argv[0]);
 		return 2;
 	}
 	object_path = argv[1];
 	clock_path = argv[2];
+	marks_path = argv[3];
 	return 0;
 }
 
@@ -36,6 +37,11 @@ const char *expect_object(void)
 const char *expect_clock(void)
 {
 	return clock_path;
+}
+
+const char *expect_marks(void)
+{
+	return marks_path;
 }
 
 int pair_setup(void **state)

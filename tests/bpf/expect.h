@@ -17,10 +17,14 @@ int pair_setup(void **state);
 int pair_teardown(void **state);
 const struct pair *pair_get(void);
 
-/* argv: the object under test and the clock object. Returns 2 after a usage line if they are missing. */
+/*
+ * argv: the object under test, the clock, and the variant that counts its hit marks. Returns 2 after a
+ * usage line if they are missing.
+ */
 int expect_args(int argc, char **argv);
 const char *expect_object(void);
 const char *expect_clock(void);
+const char *expect_marks(void);
 
 /*
  * Runs `spec` through a twin. via: the neighbour that a forwarded frame goes to, else NEIGH_NONE.

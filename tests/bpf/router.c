@@ -342,6 +342,14 @@ int router_run_linear(const struct router *r, const struct pkt *in, __u32 linear
 	return run(r, in, &ctx, out, result);
 }
 
+int router_run_queue(const struct router *r, const struct pkt *in, __u32 ifindex, __u32 queue, struct pkt *out,
+		     __u32 *result)
+{
+	struct xdp_md ctx = { .data_end = in->len, .ingress_ifindex = ifindex, .rx_queue_index = queue };
+
+	return run(r, in, &ctx, out, result);
+}
+
 __u32 router_run(const struct router *r, const struct pkt *in, struct pkt *out)
 {
 	__u32 result = 0;

@@ -133,6 +133,10 @@ __u32 router_run(const struct router *r, const struct pkt *in, struct pkt *out);
 int router_run_linear(const struct router *r, const struct pkt *in, __u32 linear, struct pkt *out,
 		      __u32 *result);
 
+/* ... that came in on this device and receive queue. -errno where the kernel refuses. */
+int router_run_queue(const struct router *r, const struct pkt *in, __u32 ifindex, __u32 queue, struct pkt *out,
+		     __u32 *result);
+
 /* All counters: [slot * cpus + cpu]. */
 size_t router_counters_size(const struct router *r);
 void router_counters(const struct router *r, struct xfib_counters *all);
