@@ -72,7 +72,9 @@ void fib_link_reasons(const struct fib *fib, const struct link *link, struct fib
 		snprintf(why->ip6, XFIB_REASON, "net.ipv6.conf.%s.disable_ipv6 is 1", ev->name);
 	else if (!fib_family_reason(fib, IP6, why->ip6) && link->forwarding6 <= 0)
 		snprintf(why->ip6, XFIB_REASON, "net.ipv6.conf.%s.forwarding is 0", ev->name);
-	if (!ev->carrier)
+	if (link->settle.on)
+		snprintf(why->egress, XFIB_REASON, "it was down: its routes are being read again");
+	else if (!ev->carrier)
 		snprintf(why->egress, XFIB_REASON, "no carrier");
 	else if (!link->xmit)
 		snprintf(why->egress, XFIB_REASON, "its driver cannot send XDP frames%s",

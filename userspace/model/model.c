@@ -69,6 +69,29 @@ static bool overtaken(struct model *m, enum nl_table table, const struct event *
 	return false;
 }
 
+static const enum nl_table routes_of[FAMILIES] = { [IP4] = NL_ROUTES4, [IP6] = NL_ROUTES6 };
+
+static void settle_begin(struct model *m, struct settle *settle)
+{
+	settle->on = true;
+	for (int f = 0; f < FAMILIES; f++) {
+		settle->after[f] = m->table[routes_of[f]].generation;
+		m->wanted |= 1u << routes_of[f];
+	}
+}
+
+/* Whether it has just settled. */
+static bool settle_end(const struct model *m, struct settle *settle)
+{
+	if (!settle->on)
+		return false;
+	for (int f = 0; f < FAMILIES; f++)
+		if (m->table[routes_of[f]].done <= settle->after[f])
+			return false;
+	settle->on = false;
+	return true;
+}
+
 /* --- links --------------------------------------------------------------------------------- */
 
 struct link *model_link(const struct model *m, __u32 ifindex)
@@ -110,7 +133,11 @@ static int apply_link(struct model *m, const struct event *ev)
 		if (!link)
 			return 0;
 		link->ev.ip6 = e->ip6;
-		link->ev.has_ip6_conf = true;
+		link->ev.has_ip6_conf = e->has_ip6_conf;
+		if (e->has_ip6_conf)
+			link->forwarding6 = e->ip6.forwarding;
+		else
+			link->ev.ip6.disable = 1;
 		m->hooks->link(m->hooks_arg, link, false);
 		return 0;
 	}
@@ -137,6 +164,8 @@ static int apply_link(struct model *m, const struct event *ev)
 	if (e->has_ip6_conf)
 		link->forwarding6 = e->ip6.forwarding;
 	link->generation = m->table[NL_LINKS].generation;
+	if (was_up && !e->up)
+		settle_begin(m, &link->settle);
 	m->hooks->link(m->hooks_arg, link, false);
 	/*
 	 * On down the kernel removes IPv4 routes and nexthop objects without a word, on up IPv6 routes
@@ -155,6 +184,16 @@ void model_set_features(struct model *m, __u32 ifindex, bool xmit, bool sg)
 		return;
 	link->xmit = xmit;
 	link->sg = sg;
+	m->hooks->link(m->hooks_arg, link, false);
+}
+
+void model_set_send_redirects(struct model *m, __u32 ifindex, int send_redirects)
+{
+	struct link *link = model_link(m, ifindex);
+
+	if (!link || link->ev.ip4.send_redirects == send_redirects)
+		return;
+	link->ev.ip4.send_redirects = send_redirects;
 	m->hooks->link(m->hooks_arg, link, false);
 }
 
@@ -359,7 +398,7 @@ bool model_rules_default(const struct model *m, enum family family, __u32 *prior
 
 /* --- nexthop objects ----------------------------------------------------------------------- */
 
-struct nexthop *model_nexthop(const struct model *m, __u32 id)
+static struct nexthop *nexthop_find(const struct model *m, __u32 id)
 {
 	struct nexthop *nexthop;
 
@@ -367,22 +406,36 @@ struct nexthop *model_nexthop(const struct model *m, __u32 id)
 	return nexthop;
 }
 
+struct nexthop *model_nexthop(const struct model *m, __u32 id)
+{
+	struct nexthop *nexthop = nexthop_find(m, id);
+
+	return nexthop && !nexthop->settle.on ? nexthop : NULL;
+}
+
+/* Its routes go with it, IPv4 ones without a notification. */
 static void nexthop_remove(struct model *m, struct nexthop *nexthop)
 {
-	__u32 id = nexthop->id;
+	nexthop->gone = true;
+	settle_begin(m, &nexthop->settle);
+	m->hooks->nexthop(m->hooks_arg, nexthop->id);
+}
 
+static void nexthop_settled(struct model *m, struct nexthop *nexthop)
+{
+	if (!nexthop->gone) {
+		m->hooks->nexthop(m->hooks_arg, nexthop->id);
+		return;
+	}
 	HASH_DEL(m->nexthops, nexthop);
 	free(nexthop->ev);
 	free(nexthop);
-	m->hooks->nexthop(m->hooks_arg, id);
-	/* Its routes went with it, IPv4 ones without a notification. */
-	m->wanted |= 1u << NL_ROUTES4 | 1u << NL_ROUTES6;
 }
 
 static int apply_nexthop(struct model *m, const struct event *ev)
 {
 	const struct nexthop_event *e = &ev->nexthop;
-	struct nexthop *nexthop = model_nexthop(m, e->id);
+	struct nexthop *nexthop = nexthop_find(m, e->id);
 	/* A copy as long as its members; the rest of the array is not there. */
 	size_t len = offsetof(struct nexthop_event, member) + e->members * sizeof(e->member[0]);
 	struct nexthop_event *copy;
@@ -393,25 +446,27 @@ static int apply_nexthop(struct model *m, const struct event *ev)
 		return 0;
 	}
 	if (ev->del) {
-		if (nexthop)
+		if (nexthop && !nexthop->gone)
 			nexthop_remove(m, nexthop);
 		return 0;
 	}
 	copy = malloc(len);
-	if (!nexthop)
-		nexthop = copy ? calloc(1, sizeof(*nexthop)) : NULL;
+	if (copy && !nexthop) {
+		nexthop = calloc(1, sizeof(*nexthop));
+		if (nexthop) {
+			nexthop->id = e->id;
+			HASH_ADD_INT(m->nexthops, id, nexthop);
+		}
+	}
 	if (!copy || !nexthop) {
 		free(copy);
 		m->wanted |= 1u << NL_NEXTHOPS;
 		return -ENOMEM;
 	}
 	memcpy(copy, e, len);
-	if (!nexthop->ev) {
-		nexthop->id = e->id;
-		HASH_ADD_INT(m->nexthops, id, nexthop);
-	}
 	free(nexthop->ev);
 	nexthop->ev = copy;
+	nexthop->gone = false;
 	nexthop->generation = m->table[NL_NEXTHOPS].generation;
 	m->hooks->nexthop(m->hooks_arg, e->id);
 	return 0;
@@ -581,7 +636,7 @@ void model_dump_end(struct model *m, enum nl_table table)
 		break;
 	case NL_NEXTHOPS:
 		HASH_ITER(hh, m->nexthops, nexthop, nexthop_tmp)
-			if (nexthop->generation != generation)
+			if (!nexthop->gone && nexthop->generation != generation)
 				nexthop_remove(m, nexthop);
 		break;
 	case NL_NEIGHS:
@@ -600,7 +655,21 @@ void model_dump_end(struct model *m, enum nl_table table)
 	}
 	m->table[table].dumping = false;
 	m->table[table].complete = true;
+	m->table[table].done = generation;
 	touched_clear(&m->table[table].touched);
+}
+
+void model_settle(struct model *m)
+{
+	struct nexthop *nexthop, *nexthop_tmp;
+	struct link *link, *link_tmp;
+
+	HASH_ITER(hh, m->links, link, link_tmp)
+		if (settle_end(m, &link->settle))
+			m->hooks->link(m->hooks_arg, link, false);
+	HASH_ITER(hh, m->nexthops, nexthop, nexthop_tmp)
+		if (settle_end(m, &nexthop->settle))
+			nexthop_settled(m, nexthop);
 }
 
 void model_dump_abort(struct model *m, enum nl_table table)

@@ -41,6 +41,16 @@ struct neigh {
 	} fib;
 };
 
+/*
+ * The kernel removes routes without a word when their device goes down or their nexthop object goes.
+ * Until the route tables were dumped after that, what comes back under the same name must not be
+ * used: routes that the model still holds may be gone.
+ */
+struct settle {
+	bool on;
+	__u32 after[FAMILIES]; /* dumps of the routes that began no later than this do not count */
+};
+
 struct link {
 	UT_hash_handle hh;
 	__u32 ifindex;
@@ -48,6 +58,7 @@ struct link {
 	int forwarding6, ignore_linkdown4, ignore_linkdown6; /* netconf; -1: not told */
 	int forwarding4, rp_filter;
 	bool xmit, sg; /* XDP features of the device */
+	struct settle settle; /* it was down */
 	__u32 generation;
 
 	/* fib/ owns these. */
@@ -79,6 +90,8 @@ struct nexthop {
 	UT_hash_handle hh;
 	__u32 id;
 	struct nexthop_event *ev;
+	bool gone;	      /* the kernel has it no more, it waits for the routes only */
+	struct settle settle; /* it was deleted */
 	__u32 generation;
 };
 
@@ -119,7 +132,8 @@ struct model {
 
 	struct {
 		bool dumping, complete; /* complete: was dumped to its end at least once */
-		__u32 generation;
+		__u32 generation; /* of the dump under way or the last one */
+		__u32 done;	  /* generation of the last complete one */
 		__u32 order;
 		__u64 changes; /* of the dump under way or the last one: what it found different */
 		struct touched touched;
@@ -138,15 +152,18 @@ void model_done(struct model *m);
 int model_apply(struct model *m, const struct event *ev);
 
 void model_dump_begin(struct model *m, enum nl_table table);
-/* Sweeps. For routes the caller publishes the dirty nodes afterwards (fib_flush()). */
+/* Sweeps. After a dump of routes the caller publishes them (fib_flush()), then calls model_settle(). */
 void model_dump_end(struct model *m, enum nl_table table);
+void model_settle(struct model *m);
 /* The dump failed: nothing is swept, what it told is kept. */
 void model_dump_abort(struct model *m, enum nl_table table);
 
 void model_set_settings(struct model *m, const struct settings *settings);
 void model_set_features(struct model *m, __u32 ifindex, bool xmit, bool sg);
+void model_set_send_redirects(struct model *m, __u32 ifindex, int send_redirects);
 
 struct link *model_link(const struct model *m, __u32 ifindex);
+/* NULL also for one that was deleted a moment ago, whether or not it is there again. */
 struct nexthop *model_nexthop(const struct model *m, __u32 id);
 struct neigh *model_neigh(const struct model *m, enum family f, __u32 ifindex, struct addr addr);
 /* Makes it if the kernel has none yet (a gateway that nobody has asked for). NULL: no memory. */
