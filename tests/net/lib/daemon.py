@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""xfib in a router's namespace: the daemon as a process, and what `xfib -j` says about it."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from . import netns
+
+PIN_ROOT = "/sys/fs/bpf/xfib"
+RUN_ROOT = "/run/xfib"
+
+
+def build_directory():
+    """Where the programs are: B of the Makefile, or build/ of this tree."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    return os.environ.get("B") or os.path.join(here, "../../../build")
+
+
+class Xfib:
+    """One instance. Its pins, run directory and process are gone after close()."""
+
+    def __init__(self, namespace, ports, options=()):
+        self.namespace = namespace
+        self.name = namespace.name
+        self.ports = list(ports)
+        self.options = list(options)
+        self.process = None
+        self.ended = False  # by us, not by itself
+        self.log_path = f"/tmp/{self.name}.log"
+        self.start()
+
+    def program(self, name):
+        return os.path.abspath(os.path.join(build_directory(), name))
+
+    def start(self, options=None, ports=None):
+        """Starts the daemon and returns when the tables are synced."""
+        words = self.namespace.command(
+            self.program("xfibd"), "-n", self.name,
+            *(self.options if options is None else options),
+            *(self.ports if ports is None else ports))
+        with open(self.log_path, "ab") as log:
+            # nsenter replaces itself by the daemon: the pid is the daemon's.
+            self.process = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
+        self.ended = False
+        self.wait(lambda status: status["sync"]["state"] == "synced" and
+                  status["daemon"]["alive"], "the daemon to be synced")
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def died(self):
+        return self.process.poll() is not None and not self.ended
+
+    def kill(self):
+        self.ended = True
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        """An orderly stop: the attachments and pins stay."""
+        self.ended = True
+        self.process.terminate()
+        return self.process.wait(timeout=10)
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def cli(self, *words):
+        return self.namespace.run(self.program("xfib"), "-n", self.name, *words)
+
+    def json(self, *words):
+        return json.loads(self.cli("-j", *words))
+
+    def status(self):
+        return self.json("status")
+
+    def verdicts(self):
+        """{name: packets}"""
+        return {v["name"]: v["packets"] for v in self.json("stats")["verdicts"]}
+
+    def wait(self, condition, what, timeout=10.0):
+        """Until condition(status) is true."""
+        deadline = time.monotonic() + timeout
+        status = error = None
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise AssertionError(f"xfibd ended with {self.process.returncode}:\n{self.log()}")
+            try:
+                status = self.status()
+                if condition(status):
+                    return status
+            except (RuntimeError, ValueError) as failure:  # no instance yet
+                error = failure
+            time.sleep(0.02)
+        raise AssertionError(f"waited {timeout} s for {what}: {status or error}\n{self.log()}")
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+            try:
+                self.process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        subprocess.run(self.namespace.command(self.program("xfib"), "-n", self.name, "detach", "--all"),
+                       capture_output=True, check=False)
+        for root in (PIN_ROOT, RUN_ROOT):
+            shutil.rmtree(f"{root}/{self.name}", ignore_errors=True)
+        if os.path.exists(self.log_path):
+            os.unlink(self.log_path)
+
+
+def sweep():
+    """Removes the pins of runs that were killed outright."""
+    for root in (PIN_ROOT, RUN_ROOT):
+        for name in os.listdir(root) if os.path.isdir(root) else ():
+            pid = name.removeprefix(netns.PREFIX).split("-")[0]
+            if name.startswith(netns.PREFIX) and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+                shutil.rmtree(f"{root}/{name}", ignore_errors=True)
