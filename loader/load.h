@@ -4,7 +4,7 @@
  * the only interface between the programs of xfib.
  *
  *   XFIB_PIN_ROOT/NAME/{meta,intent,status,ctl,counters,tx}	the instance
- *   XFIB_PIN_ROOT/NAME/links/IFNAME				direct attachments
+ *   XFIB_PIN_ROOT/NAME/links/IFNAME				direct attachments ('.' in a name is written ':')
  *   XFIB_PIN_ROOT/NAME/gen-N/{ports,l3ifs,...,hits,grace}	the tables of generation N
  *   XFIB_PIN_ROOT/NAME/gen-N/twin-SLOT			the twin of port SLOT (never attached)
  *
@@ -64,7 +64,7 @@ struct instance {
 /* Why an instance cannot be used; the caller's exit code and words depend on it. */
 enum { LOAD_OK = 0 /* else -errno: -ENOENT no such instance, -EPERM, -EPROTO incompatible pins, ... */ };
 
-/* NAME: letters, digits, '-', '_', '.', at most 63, not starting with '.'. */
+/* NAME: letters, digits, '-' and '_', at most 63. (The BPF file system refuses names with a dot.) */
 bool instance_name_ok(const char *name);
 
 /*

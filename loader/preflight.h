@@ -4,11 +4,20 @@
 
 #include "attach.h"
 
-/* -EPERM without the capabilities, -ENOSYS on a kernel older than 6.1 or without BTF, ... */
+/* -EPERM without the capabilities, -ENOSYS on a kernel older than 6.1 or without BPF. */
 int preflight_system(struct load_error *err);
 
-/* Mounts bpffs at /sys/fs/bpf if that is not one. 0, or an error that says how to do it. */
+/*
+ * Mounts bpffs at /sys/fs/bpf if that is not one. Not in a mount namespace of its own, where the pins
+ * would vanish with the process (`ip netns exec` makes one): -ENOENT and what to do instead.
+ */
 int preflight_bpffs(struct load_error *err);
+
+/* /sys/fs/bpf is not the BPF file system, and the mount namespace not that of process 1. */
+bool preflight_in_netns_exec(void);
+
+/* Effective capability, by its number in linux/capability.h. */
+bool preflight_capable(unsigned int capability);
 
 /* The interface exists, is Ethernet and can run XDP in this mode; -ENODEV, -EOPNOTSUPP, ... */
 int preflight_interface(const char *ifname, enum xfib_mode mode, int *ifindex, struct load_error *err);

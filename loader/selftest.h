@@ -12,3 +12,6 @@
 /* Loads the program with private tables of its own, fills in a small router and compares. -EILSEQ with
  * the packet's name and the first wrong byte in err. */
 int selftest_run(struct load_error *err);
+
+/* The tag (a digest of its instructions) of the program that passed in this process, NULL before. */
+const __u8 *selftest_tag(void);

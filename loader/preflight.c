@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What can be told before anything is touched, so that a missing capability, an old kernel or a wrong
+ * interface is one plain sentence and not the errno of some later step. Changes nothing, except that
+ * it mounts the BPF file system where that is missing.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/magic.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+
+#include "common/cleanup.h"
+#include "pin.h"
+#include "preflight.h"
+
+#define BPFFS "/sys/fs/bpf"
+
+bool preflight_capable(unsigned int capability)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+
+	return !syscall(SYS_capget, &header, data) &&
+	       data[capability / 32].effective >> capability % 32 & 1;
+}
+
+static int check_capabilities(struct load_error *err)
+{
+	bool admin = preflight_capable(CAP_SYS_ADMIN);
+
+	if ((admin || (preflight_capable(CAP_BPF) && preflight_capable(CAP_PERFMON))) &&
+	    preflight_capable(CAP_NET_ADMIN))
+		return 0;
+	return load_fail(
+		err, -EPERM,
+		"not permitted: run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON "
+		"(and CAP_SYS_ADMIN to share an interface with other XDP programs)");
+}
+
+int preflight_system(struct load_error *err)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname uts;
+
+	uname(&uts);
+	sscanf(uts.release, "%u.%u", &major, &minor);
+	if (major < 6 || (major == 6 && minor < 1))
+		return load_fail(err, -ENOSYS, "kernel %.64s is too old: xfib needs 6.1 or newer",
+				 uts.release);
+	if (syscall(SYS_bpf, -1, NULL, 0) && errno == ENOSYS)
+		return load_fail(err, -ENOSYS,
+				 "kernel %.64s is built without BPF (CONFIG_BPF_SYSCALL)",
+				 uts.release);
+	return check_capabilities(err);
+}
+
+static bool is_bpffs(void)
+{
+	struct statfs st;
+
+	return !statfs(BPFFS, &st) && st.f_type == BPF_FS_MAGIC;
+}
+
+static bool own_mount_namespace(void)
+{
+	struct stat self, init;
+
+	return !stat("/proc/self/ns/mnt", &self) && !stat("/proc/1/ns/mnt", &init) &&
+	       self.st_ino != init.st_ino;
+}
+
+bool preflight_in_netns_exec(void)
+{
+	return !is_bpffs() && own_mount_namespace();
+}
+
+int preflight_bpffs(struct load_error *err)
+{
+	if (is_bpffs())
+		return 0;
+	if (own_mount_namespace())
+		return load_fail(
+			err, -ENOENT,
+			"no BPF file system at " BPFFS " in this mount namespace: use nsenter "
+			"--net=/run/netns/NAME instead of ip netns exec, or mount -t bpf bpf " BPFFS);
+	if (mount("bpf", BPFFS, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
+		return load_fail(
+			err, -errno,
+			"cannot mount the BPF file system: %s; try: mount -t bpf bpf " BPFFS,
+			strerror(errno));
+	return 0;
+}
+
+static int link_layer(const char *ifname, unsigned short *type)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr = {};
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
+	if (fd < 0 || ioctl(fd, SIOCGIFHWADDR, &ifr))
+		return -errno;
+	*type = ifr.ifr_hwaddr.sa_family;
+	return 0;
+}
+
+/* Whether the driver has native XDP is told by the attachment itself, which changes nothing if not. */
+int preflight_interface(const char *ifname, enum xfib_mode mode, int *ifindex,
+			struct load_error *err)
+{
+	unsigned int index = strlen(ifname) < XFIB_IFNAMSIZ ? if_nametoindex(ifname) : 0;
+	unsigned short type = 0;
+	int rc;
+
+	if (!index)
+		return load_fail(err, -ENODEV, "no interface '%.32s' in this network namespace",
+				 ifname);
+	rc = link_layer(ifname, &type);
+	if (rc)
+		return load_fail(err, rc, "cannot look at %s: %s", ifname, strerror(-rc));
+	if (type == ARPHRD_LOOPBACK)
+		return load_fail(err, -ENODEV,
+				 "%s is the loopback interface: attach Ethernet interfaces",
+				 ifname);
+	if (type != ARPHRD_ETHER)
+		return load_fail(
+			err, -ENODEV,
+			"%s is not an Ethernet interface (a tunnel?): its packets stay in the "
+			"kernel, attach the interface below it",
+			ifname);
+	*ifindex = index;
+	return 0;
+}
