@@ -8,19 +8,28 @@ $(BPFTESTS): $(B)/tests/bpf/%: $(B)/tests/bpf/%.o $(BPFTEST_COMMON)
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libbpf)
 
-# Variants: the same source with one line changed, for what the program itself cannot show. Each is
-# FILE and a sed expression; a source that it no longer fits fails the build.
-BPF_CC = $(CLANG) $(filter-out -MMD -MP,$(BPF_CFLAGS))
+# Variants: the same source with some lines changed, for what the program itself cannot show.
+VARIANT := BPF_CC='$(CLANG) $(filter-out -MMD -MP,$(BPF_CFLAGS))' tests/bpf/variant.sh
+variant-marks := marks.sed
+variant-wide  := wide.sed
+variant-nokey := wide.sed nokey.sed
 
-# Counts the stores of hit marks, instead of making them.
-variant-marks := nexthop.h 's/hits\[slot\] = now;/hits[slot]++;/'
-
-$(B)/tests/bpf/%.bpf.o: tests/bpf/variant.sh tests/bpf/rules.mk $(wildcard bpf/*.[hc])
+$(B)/tests/bpf/%.bpf.o: tests/bpf/variant.sh $(wildcard bpf/*.[hc] tests/bpf/*.sed)
 	@echo "  VARIANT $*"
-	$(Q)BPF_CC='$(BPF_CC)' tests/bpf/variant.sh $(variant-$*) $@
+	$(Q)$(VARIANT) $@ nexthop.h $(addprefix tests/bpf/,$(variant-$*))
 
 BPFTEST_OBJS = $(B)/bpf/xfib.bpf.o $(B)/bpf/clock.bpf.o $(B)/tests/bpf/marks.bpf.o
 
 .PHONY: check-bpf
 check-bpf: $(BPFTESTS) $(BPFTEST_OBJS) ## golden packets and tables through the XDP program (root)
 	$(Q)for t in $(BPFTESTS); do $$t $(BPFTEST_OBJS) || exit 1; done
+
+$(B)/tests/bpf/publication_test: $(addprefix $(B)/tests/bpf/,publication_test.o router.o pkt.o)
+	@echo "  LD      $@"
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libbpf) -lpthread
+
+PUBLICATION_OBJS = $(B)/bpf/xfib.bpf.o $(B)/tests/bpf/wide.bpf.o $(B)/tests/bpf/nokey.bpf.o
+
+.PHONY: check-publication
+check-publication: $(B)/tests/bpf/publication_test $(PUBLICATION_OBJS) ## tables that change under a reader, on two CPUs (root)
+	$(Q)$< $(PUBLICATION_OBJS)

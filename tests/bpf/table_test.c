@@ -95,8 +95,8 @@ static void test_counters(void **state)
 		router_route(r, "100.64.0.2/32", NH_VIA(NEIGH_JUMBO_GW4));
 		router_route(r, "100.64.0.3/32", NH_VIA(NEIGH_DOWN_GW4));
 		router_route(r, "2001:db8:4::1/128", XFIB_DROP_BLACKHOLE);
-		for (__u32 cpu = 0; cpu < r->cpus && run_on(cpu); cpu++)
-			for (size_t n = 0; n < sizeof(table) / sizeof(*table); n++)
+		for (__u32 cpu = 0; cpu < r->cpus; cpu++)
+			for (size_t n = 0; n < sizeof(table) / sizeof(*table) && run_on(cpu); n++)
 				expect_counted(r, cpu, &table[n]);
 	}
 }
