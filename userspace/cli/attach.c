@@ -42,7 +42,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-	{ "mode", 'm', "MODE", 0, "native (the driver's XDP, the default) or skb (generic XDP: slow, any driver)", 0 },
+	{ "mode", 'm', "MODE", 0,
+	  "native (the driver's XDP, the default) or skb (generic XDP: slow, any driver)", 0 },
 	{ 0 },
 };
 

@@ -29,7 +29,7 @@ int word_neigh(struct cli *cli, int argc, char **argv);
 int word_lookup(struct cli *cli, int argc, char **argv);
 int word_verify(struct cli *cli, int argc, char **argv);
 
-/* Parses a word's arguments, -n and -j among them. Ends the program on --help and on a usage error. */
+/* Parses a word's arguments, -n and -j too. Ends the program on --help and on a usage error. */
 void cli_parse(struct cli *cli, const struct argp *word, int argc, char **argv, void *input);
 
 /* For words without arguments of their own. */

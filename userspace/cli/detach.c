@@ -46,7 +46,8 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "IF...|--all",
-	.doc = "Put interfaces back as they were: the kernel forwards, as before.\vExample: xfib detach eth0",
+	.doc = "Put interfaces back as they were: the kernel forwards, as before.\v"
+	       "Example: xfib detach eth0",
 };
 
 static int detach(struct instance *instance, const char *ifname)

@@ -2,7 +2,8 @@
 /*
  * See ethtool.h. A frame that XDP redirects and the driver does not take is freed without a word
  * (bq_xmit_all() in kernel/bpf/devmap.c); only drivers that count this themselves can tell, each
- * under its own names. A driver is listed here only if its source says that it counts exactly this.
+ * under its own names. A driver is listed here only if its source says that it counts this. (veth
+ * does not count what is lost because the far end is down or has neither XDP nor GRO.)
  */
 #include <errno.h>
 #include <linux/ethtool.h>
@@ -21,8 +22,8 @@ static const struct {
 	const char *driver;
 	const char *suffix; /* of the counters to add up: one for each queue */
 } drivers[] = {
-	{ "veth", "_xdp_xmit_errors" },	      /* veth_xdp_xmit(): the peer's ring is full, or too long */
-	{ "virtio_net", "_xdp_tx_drops" },    /* virtnet_xdp_xmit(): no free descriptor */
+	{ "veth", "_xdp_xmit_errors" }, /* veth_xdp_xmit(): the peer's ring is full, or too long */
+	{ "virtio_net", "_xdp_tx_drops" }, /* virtnet_xdp_xmit(): no free descriptor */
 };
 
 static int ask(int fd, const char *ifname, void *cmd)

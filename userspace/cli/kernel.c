@@ -8,8 +8,8 @@
 #include "kernel.h"
 #include "text.h"
 
-int kernel_ask(struct nl_query *query, enum family f, struct addr dst, const struct addr *src, int iif,
-	       struct nl_answer *answer, bool *partial)
+int kernel_ask(struct nl_query *query, enum family f, struct addr dst, const struct addr *src,
+	       int iif, struct nl_answer *answer, bool *partial)
 {
 	int r = nl_query_route(query, f, dst, src, iif, true, answer);
 
@@ -84,7 +84,8 @@ const char *leg_text(const struct leg *leg, char buf[static LEG_STRLEN])
 	char via[ADDR_STRLEN];
 
 	if (leg->has_gateway)
-		snprintf(buf, LEG_STRLEN, "via %s dev %s", addr_format(leg->gateway_family, leg->gateway, via),
+		snprintf(buf, LEG_STRLEN, "via %s dev %s",
+			 addr_format(leg->gateway_family, leg->gateway, via),
 			 ifname_of(leg->ifindex));
 	else
 		snprintf(buf, LEG_STRLEN, "dev %s", ifname_of(leg->ifindex));

@@ -9,8 +9,8 @@
  * The matching route with all of its legs. Where a nexthop object hides them (nexthop_compat_mode
  * 0), the one leg that the kernel takes: *partial is set. src may be NULL, iif 0: locally sent.
  */
-int kernel_ask(struct nl_query *query, enum family f, struct addr dst, const struct addr *src, int iif,
-	       struct nl_answer *answer, bool *partial);
+int kernel_ask(struct nl_query *query, enum family f, struct addr dst, const struct addr *src,
+	       int iif, struct nl_answer *answer, bool *partial);
 
 /* The kernel sends such packets on. */
 bool kernel_forwards(const struct nl_answer *answer);

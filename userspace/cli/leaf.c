@@ -55,7 +55,8 @@ static struct hop read_hop(const struct generation *gen, struct xfib_nexthop nh)
 	} else {
 		/* As nexthop_verdict() of the program has it: no word claims FORWARDED. */
 		hop.kind = XFIB_NH_VERDICT;
-		hop.verdict = nh.arg > XFIB_FORWARDED && nh.arg < XFIB_VERDICT_MAX ? nh.arg : XFIB_PUNT_RACE;
+		hop.verdict = nh.arg > XFIB_FORWARDED && nh.arg < XFIB_VERDICT_MAX ? nh.arg
+										   : XFIB_PUNT_RACE;
 	}
 	return hop;
 }
@@ -142,14 +143,15 @@ const char *hop_text(const struct hop *hop, char buf[static HOP_STRLEN])
 	if (hop->kind == XFIB_NH_VERDICT)
 		snprintf(buf, HOP_STRLEN, "%s", verdict_name(hop->verdict));
 	else if (hop->has_via)
-		snprintf(buf, HOP_STRLEN, "via %s dev %s", addr_format(hop->via_family, hop->via, via),
-			 ifname_of(hop->ifindex));
+		snprintf(buf, HOP_STRLEN, "via %s dev %s",
+			 addr_format(hop->via_family, hop->via, via), ifname_of(hop->ifindex));
 	else
 		snprintf(buf, HOP_STRLEN, "dev %s", ifname_of(hop->ifindex));
 	return buf;
 }
 
-int neigh_find(const struct generation *gen, enum family f, struct addr a, int ifindex, unsigned int *slot)
+int neigh_find(const struct generation *gen, enum family f, struct addr a, int ifindex,
+	       unsigned int *slot)
 {
 	struct xfib_neigh4_key k4 = { .ifindex = ifindex };
 	struct xfib_neigh6_key k6 = { .ifindex = ifindex };

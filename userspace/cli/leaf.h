@@ -39,7 +39,8 @@ enum { HOP_STRLEN = ADDR_STRLEN + 32 };
 const char *hop_text(const struct hop *hop, char buf[static HOP_STRLEN]);
 
 /* What the neighbour tables say of (addr, ifindex); its slot, or -ENOENT. */
-int neigh_find(const struct generation *gen, enum family f, struct addr a, int ifindex, unsigned int *slot);
+int neigh_find(const struct generation *gen, enum family f, struct addr a, int ifindex,
+	       unsigned int *slot);
 
 /* One load each, as the program does. */
 struct xfib_lladdr neigh_lladdr(const struct generation *gen, unsigned int slot);

@@ -116,18 +116,21 @@ static int choose_port(struct lookup *l, const char *iif)
 	if (iif) {
 		slot = view_port(v, iif);
 		if (slot < 0) {
-			log_error(if_nametoindex(iif) ? "%s is no port of instance '%s', see xfib status"
-						      : "there is no interface %s (instance '%s')",
+			log_error(if_nametoindex(iif)
+					  ? "%s is no port of instance '%s', see xfib status"
+					  : "there is no interface %s (instance '%s')",
 				  iif, v->instance->name);
 			return -ENOENT;
 		}
 	}
 	for (int i = XFIB_PORTS - 1; i >= 0 && !iif; i--)
-		if (*v->intents[i].ifname && (slot < 0 || v->gen->ports[i].flags & XFIB_PORT_ENABLED ||
-					      !(v->gen->ports[slot].flags & XFIB_PORT_ENABLED)))
+		if (*v->intents[i].ifname &&
+		    (slot < 0 || v->gen->ports[i].flags & XFIB_PORT_ENABLED ||
+		     !(v->gen->ports[slot].flags & XFIB_PORT_ENABLED)))
 			slot = i;
 	if (slot < 0) {
-		log_error("instance '%s' has no port, attach one first: xfib attach IF", v->instance->name);
+		log_error("instance '%s' has no port, attach one first: xfib attach IF",
+			  v->instance->name);
 		return -ENOENT;
 	}
 	l->slot = slot;
@@ -177,8 +180,8 @@ static struct addr nth_address(enum family f, struct addr prefix, __u64 n)
 }
 
 /* A host of a subnet that is neither we, nor the destination, nor all or none of the hosts. */
-static bool pick_host(const struct lookup *l, const struct own *own, const struct addr_event *subnet,
-		      struct addr *host)
+static bool pick_host(const struct lookup *l, const struct own *own,
+		      const struct addr_event *subnet, struct addr *host)
 {
 	unsigned int bits = family_bits(l->family), len = subnet->prefixlen;
 	struct addr first = addr_mask(subnet->addr, len), a;
@@ -201,7 +204,8 @@ static bool is_link_local(enum family f, struct addr a)
 
 static int choose_source(struct lookup *l)
 {
-	const char *documentation = l->family == IP4 ? "192.0.2.1" : "2001:db8::1"; /* RFC 5737, 3849 */
+	const char *documentation =
+		l->family == IP4 ? "192.0.2.1" : "2001:db8::1"; /* RFC 5737, 3849 */
 	struct own own = { 0 };
 	enum family f;
 	int r = nl_dump_all(NL_ADDRS, add_own, &own);
@@ -211,8 +215,8 @@ static int choose_source(struct lookup *l)
 	for (size_t i = 0; !r && !found && i < own.count; i++) {
 		const struct addr_event *a = &own.addr[i];
 
-		found = a->family == l->family && a->ifindex == l->iif && !is_link_local(a->family, a->addr) &&
-			pick_host(l, &own, a, &l->src);
+		found = a->family == l->family && a->ifindex == l->iif &&
+			!is_link_local(a->family, a->addr) && pick_host(l, &own, a, &l->src);
 	}
 	free(own.addr);
 	if (r)
@@ -230,10 +234,12 @@ static bool reached_route(enum xfib_verdict verdict)
 
 static void find_prefix(struct lookup *l)
 {
-	struct xfib_nexthop nh = nexthop_load(&l->view->gen->nexthops[XFIB_NH_DEFAULT(l->fib, l->family == IP6)]);
+	struct xfib_nexthop nh =
+		nexthop_load(&l->view->gen->nexthops[XFIB_NH_DEFAULT(l->fib, l->family == IP6)]);
 	struct lpm_entry entry = { 0 };
 
-	l->has_prefix = !lpm_match(l->view->gen, l->family, l->fib, l->dst, family_bits(l->family), &entry) ||
+	l->has_prefix = !lpm_match(l->view->gen, l->family, l->fib, l->dst, family_bits(l->family),
+				   &entry) ||
 			nh.kind != XFIB_NH_VERDICT;
 	l->prefix = entry.addr;
 	l->prefixlen = entry.len;
@@ -242,7 +248,8 @@ static void find_prefix(struct lookup *l)
 /* CONNECTED finds its neighbour by the destination. */
 static struct hop resolve(const struct lookup *l, struct hop hop)
 {
-	if (hop.kind == XFIB_NH_CONNECTED && !neigh_find(l->view->gen, l->family, l->dst, hop.ifindex, &hop.slot))
+	if (hop.kind == XFIB_NH_CONNECTED &&
+	    !neigh_find(l->view->gen, l->family, l->dst, hop.ifindex, &hop.slot))
 		hop.lladdr = neigh_lladdr(l->view->gen, hop.slot);
 	return hop;
 }
@@ -252,7 +259,8 @@ static bool frame_is_hop(const struct lookup *l, const struct ethhdr *eth, const
 {
 	const struct xfib_l3if *egress = &l->view->gen->l3ifs[hop->lladdr.tag & XFIB_NEIGH_L3IF];
 
-	return hop->lladdr.tag & XFIB_NEIGH_L3IF && !memcmp(eth->h_dest, hop->lladdr.mac, ETH_ALEN) &&
+	return hop->lladdr.tag & XFIB_NEIGH_L3IF &&
+	       !memcmp(eth->h_dest, hop->lladdr.mac, ETH_ALEN) &&
 	       !memcmp(eth->h_source, egress->mac, ETH_ALEN);
 }
 
@@ -302,7 +310,8 @@ static int ask_xfib(struct lookup *l)
 	len = packet_build(l->family, in->mac, src_mac, l->src, l->dst, frame);
 	r = twin_run(l->view->instance, gen->number, l->slot, frame, len, out, &result);
 	if (r)
-		return log_errno(r, "cannot run the program of %s", l->view->intents[l->slot].ifname);
+		return log_errno(r, "cannot run the program of %s",
+				 l->view->intents[l->slot].ifname);
 	memcpy(&eth, out, sizeof(eth));
 	l->verdict = XFIB_TWIN_VERDICT(result);
 	if (!reached_route(l->verdict))
@@ -368,7 +377,8 @@ static const char *reason(const struct lookup *l, char *buf, size_t size)
 
 	if (l->verdict == XFIB_FORWARDED)
 		return "";
-	if (!l->view->alive && (l->verdict == XFIB_PUNT_DEADMAN || l->verdict == XFIB_PUNT_DISABLED))
+	if (!l->view->alive &&
+	    (l->verdict == XFIB_PUNT_DEADMAN || l->verdict == XFIB_PUNT_DISABLED))
 		snprintf(buf, size, "%s; %s", verdict_meaning(l->verdict),
 			 view_dead_reason(l->view, dead, sizeof(dead)));
 	else if (l3if && l3if->reason[0] &&
@@ -386,10 +396,11 @@ static json_t *json_nexthop(const struct lookup *l)
 
 	if (!l->has_hop)
 		return json_null();
-	return json_pack("{s:s, s:o, s:o, s:o}", "dev", ifname_of(hop->ifindex),
-			 "via", hop->has_via ? json_addr(hop->via_family, hop->via) : json_null(), "lladdr",
-			 hop->lladdr.tag & XFIB_NEIGH_L3IF ? json_mac(hop->lladdr.mac) : json_null(),
-			 "mtu", l->mtu ? json_integer(l->mtu) : json_null());
+	return json_pack(
+		"{s:s, s:o, s:o, s:o}", "dev", ifname_of(hop->ifindex), "via",
+		hop->has_via ? json_addr(hop->via_family, hop->via) : json_null(), "lladdr",
+		hop->lladdr.tag & XFIB_NEIGH_L3IF ? json_mac(hop->lladdr.mac) : json_null(), "mtu",
+		l->mtu ? json_integer(l->mtu) : json_null());
 }
 
 static void print_json(const struct lookup *l)
@@ -398,23 +409,25 @@ static void print_json(const struct lookup *l)
 	const struct nl_answer *k = &l->kernel;
 	json_t *via = k->has_gateway ? json_addr(k->gateway_family, k->gateway) : json_null();
 
-	json_print(json_pack("{s:o, s:o, s:s, s:s, s:o, s:s?, s:o, s:{s:s, s:o, s:o}, s:b}",
-		"dst", json_addr(l->family, l->dst), "src", json_addr(l->family, l->src),
-		"iif", l->view->intents[l->slot].ifname, "verdict", verdict_name(l->verdict),
-		"reason", json_text(reason(l, buf, sizeof(buf))), "prefix",
+	json_print(json_pack(
+		"{s:o, s:o, s:s, s:s, s:o, s:s?, s:o, s:{s:s, s:o, s:o}, s:b}", "dst",
+		json_addr(l->family, l->dst), "src", json_addr(l->family, l->src), "iif",
+		l->view->intents[l->slot].ifname, "verdict", verdict_name(l->verdict), "reason",
+		json_text(reason(l, buf, sizeof(buf))), "prefix",
 		l->has_prefix ? prefix_format(l->family, l->prefix, l->prefixlen, prefix) : NULL,
-		"nexthop", json_nexthop(l),
-		"kernel", "type", kernel_type_of(l), "dev", json_text(ifname_of(k->oif)), "via", via,
-		"agree", l->agree));
+		"nexthop", json_nexthop(l), "kernel", "type", kernel_type_of(l), "dev",
+		json_text(ifname_of(k->oif)), "via", via, "agree", l->agree));
 }
 
 static void print_text(const struct lookup *l)
 {
-	char buf[256], addr[ADDR_STRLEN], prefix[PREFIX_STRLEN], hop[HOP_STRLEN], leg[LEG_STRLEN], mac[MAC_STRLEN];
+	char buf[256], addr[ADDR_STRLEN], prefix[PREFIX_STRLEN], hop[HOP_STRLEN], leg[LEG_STRLEN],
+		mac[MAC_STRLEN];
 	struct leg path = kernel_path(&l->kernel);
 
 	printf("%s ", addr_format(l->family, l->dst, addr));
-	printf("from %s iif %s\n", addr_format(l->family, l->src, addr), l->view->intents[l->slot].ifname);
+	printf("from %s iif %s\n", addr_format(l->family, l->src, addr),
+	       l->view->intents[l->slot].ifname);
 	printf("  xfib    %s", verdict_name(l->verdict));
 	if (l->has_prefix)
 		printf(" %s", prefix_format(l->family, l->prefix, l->prefixlen, prefix));
@@ -448,7 +461,8 @@ int word_lookup(struct cli *cli, int argc, char **argv)
 	l->family = args.family;
 	l->dst = args.dst;
 	l->src = args.src;
-	if (choose_port(l, args.iif) || (!args.has_src && choose_source(l)) || ask_xfib(l) || ask_kernel(l))
+	if (choose_port(l, args.iif) || (!args.has_src && choose_source(l)) || ask_xfib(l) ||
+	    ask_kernel(l))
 		return CLI_FAILED;
 	if (cli->json)
 		print_json(l);

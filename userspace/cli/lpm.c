@@ -135,8 +135,8 @@ static int walk(struct walk *w, int fd, size_t limit)
 		return -ENOMEM;
 	while (w->count <= limit && restarts < RESTARTS) {
 		count = BATCH;
-		r = bpf_map_lookup_batch(fd, w->count ? &cursor : NULL, &next, b->keys, b->values, &count,
-					 NULL);
+		r = bpf_map_lookup_batch(fd, w->count ? &cursor : NULL, &next, b->keys, b->values,
+					 &count, NULL);
 		/* -EINTR: an entry went while it was copied. What came before it is good. */
 		if (r && r != -ENOENT && r != -EINTR)
 			return r;
@@ -173,8 +173,8 @@ int lpm_walk(const struct generation *gen, enum family f, struct lpm_entry **ent
 	return 0;
 }
 
-int lpm_lookup(const struct generation *gen, enum family f, __u32 fib, struct addr a, unsigned int len,
-	       __u32 *value)
+int lpm_lookup(const struct generation *gen, enum family f, __u32 fib, struct addr a,
+	       unsigned int len, __u32 *value)
 {
 	union key key = make_key(f, fib, a, len);
 
@@ -190,8 +190,8 @@ static bool is_entry(int fd, enum family f, const union key *key, const union ke
 	return r == -ENOENT || (!r && memcmp(&next, first, key_size(f)));
 }
 
-int lpm_match(const struct generation *gen, enum family f, __u32 fib, struct addr a, unsigned int len,
-	      struct lpm_entry *entry)
+int lpm_match(const struct generation *gen, enum family f, __u32 fib, struct addr a,
+	      unsigned int len, struct lpm_entry *entry)
 {
 	int fd = map_fd(gen, f), r;
 	union key first, key;

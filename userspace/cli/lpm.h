@@ -16,12 +16,13 @@ struct lpm_entry {
  * All entries, sorted by FIB and prefix, each prefix once. While the table changes, an entry that
  * was there all the time is listed; one that came or went may be. The caller frees *entries.
  */
-int lpm_walk(const struct generation *gen, enum family f, struct lpm_entry **entries, size_t *count);
+int lpm_walk(const struct generation *gen, enum family f, struct lpm_entry **entries,
+	     size_t *count);
 
-/* The longest prefix of at most `len` bits that covers the address, as the program looks it up. -ENOENT. */
-int lpm_lookup(const struct generation *gen, enum family f, __u32 fib, struct addr a, unsigned int len,
-	       __u32 *value);
+/* The longest prefix of at most `len` bits that covers the address, as the program finds it. -ENOENT. */
+int lpm_lookup(const struct generation *gen, enum family f, __u32 fib, struct addr a,
+	       unsigned int len, __u32 *value);
 
 /* The same with that prefix itself in *entry. */
-int lpm_match(const struct generation *gen, enum family f, __u32 fib, struct addr a, unsigned int len,
-	      struct lpm_entry *entry);
+int lpm_match(const struct generation *gen, enum family f, __u32 fib, struct addr a,
+	      unsigned int len, struct lpm_entry *entry);

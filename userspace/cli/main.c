@@ -36,8 +36,10 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'n':
 		if (!instance_name_ok(arg))
-			argp_error(state, "'%s' is no instance name: letters, digits, '-', '_', '.', "
-				   "at most 63", arg);
+			argp_error(state,
+				   "'%s' is no instance name: letters, digits, '-', '_', '.', "
+				   "at most 63",
+				   arg);
 		cli->instance = arg;
 		return 0;
 	case 'j':
@@ -219,7 +221,8 @@ static char *filter_help(int key, const char *text, void *input)
 	fputs("Words (each has --help):\n", f);
 	for (int i = 0; i < WORDS; i++)
 		fprintf(f, "  %-8s %s\n", words[i].name, words[i].help);
-	fputs("\nExit status: 0 ok, 1 failed, 2 usage. Start with: xfib attach IF; xfibd; xfib status", f);
+	fputs("\nExit status: 0 ok, 1 failed, 2 usage. To start: xfib attach IF, run xfibd, xfib status",
+	      f);
 	fclose(f);
 	return list;
 }

@@ -68,8 +68,11 @@ static void add_kernel(const struct event *ev, void *arg)
 {
 	const struct neigh_event *n = &ev->neigh;
 	const struct row row = {
-		.family = n->family, .ifindex = n->ifindex, .addr = n->addr,
-		.state = n->state, .used_ms = n->used_ms,
+		.family = n->family,
+		.ifindex = n->ifindex,
+		.addr = n->addr,
+		.state = n->state,
+		.used_ms = n->used_ms,
 	};
 
 	if (ev->kind == EVENT_NEIGH && !n->proxy)
@@ -89,7 +92,8 @@ static void mark_hash(struct slots *slots, int fd)
 	void *from = NULL;
 	__u32 slot;
 
-	for (unsigned int i = 0; i < 2 * XFIB_NEIGHS_MAX && !bpf_map_get_next_key(fd, from, &next); i++) {
+	for (unsigned int i = 0; i < 2 * XFIB_NEIGHS_MAX && !bpf_map_get_next_key(fd, from, &next);
+	     i++) {
 		if (!bpf_map_lookup_elem(fd, &next, &slot))
 			slots->used[slot % XFIB_NEIGHS] = true;
 		key = next;
@@ -129,12 +133,16 @@ static int collect(const struct generation *gen, const struct rows *kernel, stru
 	for (unsigned int slot = 1; slot < XFIB_NEIGHS; slot++) {
 		const struct xfib_neigh *n = &gen->neighs[slot];
 		enum family f = n->ip6 ? IP6 : IP4;
-		struct row row = { .family = f, .ifindex = n->ifindex, .slot = slot,
+		struct row row = { .family = f,
+				   .ifindex = n->ifindex,
+				   .slot = slot,
 				   .addr = addr_from_bytes(f, n->addr) };
 
 		if (!slots->used[slot] || !n->ifindex)
 			continue;
-		known = kernel->count ? bsearch(&row, kernel->row, kernel->count, sizeof(row), compare) : NULL;
+		known = kernel->count
+				? bsearch(&row, kernel->row, kernel->count, sizeof(row), compare)
+				: NULL;
 		if (known) {
 			row.state = known->state;
 			row.used_ms = known->used_ms;
@@ -184,7 +192,8 @@ static json_int_t used_ms(const struct generation *gen, const struct row *row, _
 {
 	__u32 hit = __atomic_load_n(&gen->hits[row->slot], __ATOMIC_RELAXED);
 	__u32 age = (__u32)(jiffies >> XFIB_HIT_SHIFT) - hit;
-	json_int_t xdp = hit && jiffies ? ((json_int_t)age << XFIB_HIT_SHIFT) * 1000 / clock_hz() : -1;
+	json_int_t xdp =
+		hit && jiffies ? ((json_int_t)age << XFIB_HIT_SHIFT) * 1000 / clock_hz() : -1;
 	json_int_t kernel = row->state ? (json_int_t)row->used_ms : -1;
 
 	if (xdp < 0 || kernel < 0)
@@ -203,10 +212,11 @@ static void print_json(const struct generation *gen, const struct rows *rows, __
 
 		lladdr = neigh_lladdr(gen, row->slot);
 		used = used_ms(gen, row, jiffies);
-		json_stream(json_pack("{s:o, s:s, s:o, s:s, s:o, s:s}", "addr", json_addr(row->family, row->addr),
-			"dev", ifname_of(row->ifindex),
-			"lladdr", lladdr.tag & XFIB_NEIGH_L3IF ? json_mac(lladdr.mac) : json_null(),
-			"state", state_name(row), "used_ms", used < 0 ? json_null() : json_integer(used),
+		json_stream(json_pack(
+			"{s:o, s:s, s:o, s:s, s:o, s:s}", "addr", json_addr(row->family, row->addr),
+			"dev", ifname_of(row->ifindex), "lladdr",
+			lladdr.tag & XFIB_NEIGH_L3IF ? json_mac(lladdr.mac) : json_null(), "state",
+			state_name(row), "used_ms", used < 0 ? json_null() : json_integer(used),
 			"xdp", map_state(lladdr)));
 	}
 	json_stream_end();
@@ -226,7 +236,8 @@ static void print_text(const struct generation *gen, const struct rows *rows, __
 		used = used_ms(gen, row, jiffies);
 		table_cell(t, "%s", addr_format(row->family, row->addr, addr));
 		table_cell(t, "%s", ifname_of(row->ifindex));
-		table_cell(t, "%s", lladdr.tag & XFIB_NEIGH_L3IF ? mac_format(lladdr.mac, mac) : "-");
+		table_cell(t, "%s",
+			   lladdr.tag & XFIB_NEIGH_L3IF ? mac_format(lladdr.mac, mac) : "-");
 		table_cell(t, "%s", state_name(row));
 		table_cell(t, "%s", map_state(lladdr));
 		if (used < 0)
@@ -237,7 +248,8 @@ static void print_text(const struct generation *gen, const struct rows *rows, __
 	table_print(t);
 }
 
-static int show(const struct cli *cli, const struct generation *gen, struct rows *kernel, struct rows *rows)
+static int show(const struct cli *cli, const struct generation *gen, struct rows *kernel,
+		struct rows *rows)
 {
 	__u64 jiffies = 0;
 	int r;
@@ -252,7 +264,8 @@ static int show(const struct cli *cli, const struct generation *gen, struct rows
 		return log_errno(r, "cannot list the neighbours");
 	r = clock_jiffies(&jiffies);
 	if (r)
-		log_warning("cannot read the kernel's clock, USED is the kernel's alone: %s", strerror(-r));
+		log_warning("cannot read the kernel's clock, USED is the kernel's alone: %s",
+			    strerror(-r));
 	if (cli->json)
 		print_json(gen, rows, jiffies);
 	else
@@ -266,8 +279,11 @@ int word_neigh(struct cli *cli, int argc, char **argv)
 	_cleanup_view_ struct view v = { 0 };
 	int r;
 
-	cli_parse_nothing(cli, "The neighbours that XDP uses, with the kernel's state and the last use by either."
-			  "\vExample: xfib neigh", argc, argv);
+	cli_parse_nothing(
+		cli,
+		"The neighbours that XDP uses, with the kernel's state and the last use by either."
+		"\vExample: xfib neigh",
+		argc, argv);
 	if (view_open(cli, true, &v))
 		return CLI_FAILED;
 	r = show(cli, v.gen, &kernel, &rows);

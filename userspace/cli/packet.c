@@ -44,7 +44,10 @@ static void put_udp(__u8 *to, const void *addrs, size_t addrs_len)
 static size_t put_ip4(__u8 *to, struct addr src, struct addr dst)
 {
 	struct iphdr ip = {
-		.version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_UDP,
+		.version = 4,
+		.ihl = 5,
+		.ttl = 64,
+		.protocol = IPPROTO_UDP,
 		.tot_len = htons(sizeof(ip) + UDP_LEN),
 	};
 
@@ -59,7 +62,10 @@ static size_t put_ip4(__u8 *to, struct addr src, struct addr dst)
 static size_t put_ip6(__u8 *to, struct addr src, struct addr dst)
 {
 	struct ipv6hdr ip = {
-		.version = 6, .hop_limit = 64, .nexthdr = IPPROTO_UDP, .payload_len = htons(UDP_LEN),
+		.version = 6,
+		.hop_limit = 64,
+		.nexthdr = IPPROTO_UDP,
+		.payload_len = htons(UDP_LEN),
 	};
 
 	addr_to_bytes(IP6, src, &ip.saddr);

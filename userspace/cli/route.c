@@ -37,7 +37,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	if (args->prefix)
 		argp_error(state, "'%s' is one argument too many", arg);
 	if (prefix_parse(arg, &args->family, &args->addr, &args->len))
-		argp_error(state, "'%s' is no prefix: ADDRESS or ADDRESS/LEN without bits behind LEN", arg);
+		argp_error(state,
+			   "'%s' is no prefix: ADDRESS or ADDRESS/LEN without bits behind LEN",
+			   arg);
 	args->prefix = arg;
 	return 0;
 }
@@ -53,7 +55,7 @@ static const struct argp argp = {
 struct output {
 	const struct view *view;
 	bool json;
-	int width;			   /* of the prefix column */
+	int width;			  /* of the prefix column */
 	struct leaf *leaf[XFIB_NEXTHOPS]; /* those read so far */
 };
 
@@ -80,10 +82,11 @@ static json_t *json_hop(const struct hop *hop)
 {
 	bool device = hop->kind != XFIB_NH_VERDICT;
 
-	return json_pack("{s:o, s:o, s:o, s:i}", "dev", json_text(device ? ifname_of(hop->ifindex) : NULL),
-			 "via", hop->has_via ? json_addr(hop->via_family, hop->via) : json_null(),
-			 "lladdr", hop->lladdr.tag & XFIB_NEIGH_L3IF ? json_mac(hop->lladdr.mac) : json_null(),
-			 "weight", (int)hop->weight);
+	return json_pack(
+		"{s:o, s:o, s:o, s:i}", "dev", json_text(device ? ifname_of(hop->ifindex) : NULL),
+		"via", hop->has_via ? json_addr(hop->via_family, hop->via) : json_null(), "lladdr",
+		hop->lladdr.tag & XFIB_NEIGH_L3IF ? json_mac(hop->lladdr.mac) : json_null(),
+		"weight", (int)hop->weight);
 }
 
 static json_t *json_hops(const struct leaf *leaf)
@@ -102,7 +105,8 @@ static void print_hop(const struct hop *hop, bool weight)
 
 	fputs(hop_text(hop, text), stdout);
 	if (hop->has_via)
-		printf(" lladdr %s", hop->lladdr.tag & XFIB_NEIGH_L3IF ? mac_format(hop->lladdr.mac, mac) : "-");
+		printf(" lladdr %s",
+		       hop->lladdr.tag & XFIB_NEIGH_L3IF ? mac_format(hop->lladdr.mac, mac) : "-");
 	if (hop->kind != XFIB_NH_VERDICT && hop->mtu != 0xffff)
 		printf(" mtu %u", hop->mtu);
 	if (weight)
@@ -110,7 +114,8 @@ static void print_hop(const struct hop *hop, bool weight)
 	putchar('\n');
 }
 
-static void print_text(const struct output *out, const char *prefix, const char *table, const struct leaf *leaf)
+static void print_text(const struct output *out, const char *prefix, const char *table,
+		       const struct leaf *leaf)
 {
 	printf("%-*s  %-7s  ", out->width, prefix, table);
 	if (leaf->hops == 1) {
@@ -137,13 +142,15 @@ static int print_entry(struct output *out, enum family f, const struct lpm_entry
 	if (!out->json)
 		print_text(out, prefix, table, leaf);
 	else
-		json_stream(json_pack("{s:s, s:s, s:i, s:s, s:o}", "prefix", prefix, "table", table, "fib",
-				      (int)e->fib, "kind", leaf_kind_name(leaf), "nexthops", json_hops(leaf)));
+		json_stream(json_pack("{s:s, s:s, s:i, s:s, s:o}", "prefix", prefix, "table", table,
+				      "fib", (int)e->fib, "kind", leaf_kind_name(leaf), "nexthops",
+				      json_hops(leaf)));
 	return 0;
 }
 
 /* The default route has no entry in the tries: leaf 0 is what no prefix covers. */
-static bool default_entry(const struct view *v, enum family f, unsigned int fib, struct lpm_entry *e)
+static bool default_entry(const struct view *v, enum family f, unsigned int fib,
+			  struct lpm_entry *e)
 {
 	struct xfib_nexthop nh = nexthop_load(&v->gen->nexthops[XFIB_NH_DEFAULT(fib, f == IP6)]);
 

@@ -101,7 +101,8 @@ static void add_counters(struct sample *s, int slot, int cpu, const struct xfib_
 static int sample_read(const struct view *v, int cpus, struct sample **sample)
 {
 	_cleanup_free_ struct xfib_counters *counters = calloc(cpus, sizeof(*counters));
-	_cleanup_free_ struct sample *s = calloc(1, sizeof(*s) + cpus * sizeof(s->cpu[0]) * XFIB_VERDICTS_MAX);
+	_cleanup_free_ struct sample *s =
+		calloc(1, sizeof(*s) + cpus * sizeof(s->cpu[0]) * XFIB_VERDICTS_MAX);
 	int r;
 
 	if (!counters || !s)
@@ -138,8 +139,8 @@ static __u64 rate(const struct report *r, __u64 now, __u64 before)
 
 /* --- JSON ----------------------------------------------------------------------------------- */
 
-static void json_rates(const struct report *r, json_t *to, const char *prefix, struct xfib_count now,
-		       struct xfib_count before)
+static void json_rates(const struct report *r, json_t *to, const char *prefix,
+		       struct xfib_count now, struct xfib_count before)
 {
 	char key[32];
 
@@ -157,8 +158,9 @@ static json_t *json_per_cpu(const struct sample *s, int verdict)
 		const struct xfib_count *c = &s->cpu[cpu * XFIB_VERDICTS_MAX + verdict];
 
 		if (c->packets)
-			json_array_append_new(cpus, json_pack("{s:i, s:I, s:I}", "cpu", cpu, "packets",
-				(json_int_t)c->packets, "bytes", (json_int_t)c->bytes));
+			json_array_append_new(cpus, json_pack("{s:i, s:I, s:I}", "cpu", cpu,
+							      "packets", (json_int_t)c->packets,
+							      "bytes", (json_int_t)c->bytes));
 	}
 	return cpus;
 }
@@ -166,9 +168,9 @@ static json_t *json_per_cpu(const struct sample *s, int verdict)
 static json_t *json_verdict(const struct report *r, int v)
 {
 	const struct xfib_count *c = &r->now->verdict[v];
-	json_t *verdict = json_pack("{s:s, s:s, s:I, s:I, s:o}", "name", verdict_name(v),
-		"class", verdict_class(v), "packets", (json_int_t)c->packets,
-		"bytes", (json_int_t)c->bytes, "per_cpu", json_per_cpu(r->now, v));
+	json_t *verdict = json_pack("{s:s, s:s, s:I, s:I, s:o}", "name", verdict_name(v), "class",
+				    verdict_class(v), "packets", (json_int_t)c->packets, "bytes",
+				    (json_int_t)c->bytes, "per_cpu", json_per_cpu(r->now, v));
 
 	if (r->before)
 		json_rates(r, verdict, "", *c, r->before->verdict[v]);
@@ -186,14 +188,14 @@ static json_t *json_port(const struct report *r, int slot)
 								(json_int_t)p->queue[q]));
 	for (int v = 0; v < XFIB_VERDICT_MAX; v++)
 		if (p->verdict[v].packets)
-			json_object_set_new(verdicts, verdict_name(v), json_integer(p->verdict[v].packets));
-	port = json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:s?, s:o, s:o}",
-		"ifname", r->intents[slot].ifname,
-		"rx_packets", (json_int_t)p->rx.packets, "rx_bytes", (json_int_t)p->rx.bytes,
-		"tx_packets", (json_int_t)p->tx.packets, "tx_bytes", (json_int_t)p->tx.bytes,
-		"tx_drops", p->has_drops ? json_integer(p->drops) : json_null(),
-		"tx_drops_source", p->has_drops ? "ethtool" : NULL,
-		"queues", queues, "verdicts", verdicts);
+			json_object_set_new(verdicts, verdict_name(v),
+					    json_integer(p->verdict[v].packets));
+	port = json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:s?, s:o, s:o}", "ifname",
+			 r->intents[slot].ifname, "rx_packets", (json_int_t)p->rx.packets,
+			 "rx_bytes", (json_int_t)p->rx.bytes, "tx_packets",
+			 (json_int_t)p->tx.packets, "tx_bytes", (json_int_t)p->tx.bytes, "tx_drops",
+			 p->has_drops ? json_integer(p->drops) : json_null(), "tx_drops_source",
+			 p->has_drops ? "ethtool" : NULL, "queues", queues, "verdicts", verdicts);
 	if (r->before) {
 		json_rates(r, port, "rx_", p->rx, r->before->port[slot].rx);
 		json_rates(r, port, "tx_", p->tx, r->before->port[slot].tx);
@@ -316,8 +318,10 @@ static void print_ports(const struct report *r)
 			cell_human(t, p->tx.packets);
 			cell_human(t, p->tx.bytes);
 			cell_drops(t, p);
-			table_cell(t, "%.1f %%", p->rx.packets ? 100.0 * p->verdict[XFIB_FORWARDED].packets /
-				   p->rx.packets : 0.0);
+			table_cell(t, "%.1f %%",
+				   p->rx.packets ? 100.0 * p->verdict[XFIB_FORWARDED].packets /
+							   p->rx.packets
+						 : 0.0);
 			continue;
 		}
 		b = &r->before->port[slot];

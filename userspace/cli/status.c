@@ -45,7 +45,7 @@ static const char *attach_name(const struct xfib_intent *port)
 
 static bool port_enabled(const struct view *v, int slot)
 {
-	return v->alive && v->intents[slot].attach != XFIB_DETACHED &&
+	return v->open && v->intents[slot].attach != XFIB_DETACHED &&
 	       v->gen->ports[slot].flags & XFIB_PORT_ENABLED;
 }
 
@@ -56,7 +56,7 @@ static const char *port_reason(const struct view *v, int slot, char *buf, size_t
 
 	if (v->intents[slot].error[0])
 		return v->intents[slot].error;
-	if (!v->alive)
+	if (!v->open && !v->alive)
 		return view_dead_reason(v, buf, size);
 	if (l3if && l3if->reason[0])
 		return l3if->reason;
@@ -92,11 +92,12 @@ static json_t *json_fast_path(const struct view *v)
 	char dead[96];
 
 	if (!v->alive)
-		json_array_append_new(reasons, json_string(view_dead_reason(v, dead, sizeof(dead))));
+		json_array_append_new(reasons,
+				      json_string(view_dead_reason(v, dead, sizeof(dead))));
 	json_reasons(reasons, "ipv4", s->reason4);
 	json_reasons(reasons, "ipv6", s->reason6);
-	return json_pack("{s:b, s:b, s:o}", "ipv4", v->alive && s->fast4, "ipv6", v->alive && s->fast6,
-			 "reasons", reasons);
+	return json_pack("{s:b, s:b, s:o}", "ipv4", v->open && s->fast4, "ipv6",
+			 v->open && s->fast6, "reasons", reasons);
 }
 
 static json_t *json_ports(const struct view *v)
@@ -109,10 +110,11 @@ static json_t *json_ports(const struct view *v)
 		p = &v->intents[slot];
 		if (!*p->ifname)
 			continue;
-		json_array_append_new(ports, json_pack("{s:s, s:i, s:s, s:s?, s:b, s:o}",
-			"ifname", p->ifname, "ifindex", (int)p->ifindex, "mode", mode_name(p),
-			"attach", attach_name(p), "enabled", port_enabled(v, slot),
-			"reason", json_text(port_reason(v, slot, buf, sizeof(buf)))));
+		json_array_append_new(
+			ports, json_pack("{s:s, s:i, s:s, s:s?, s:b, s:o}", "ifname", p->ifname,
+					 "ifindex", (int)p->ifindex, "mode", mode_name(p), "attach",
+					 attach_name(p), "enabled", port_enabled(v, slot), "reason",
+					 json_text(port_reason(v, slot, buf, sizeof(buf)))));
 	}
 	return ports;
 }
@@ -124,12 +126,14 @@ static json_t *json_l3ifs(const struct view *v)
 
 	for (int i = 0; i < XFIB_L3IFS_MAX && v->status->l3ifs[i].ifindex; i++) {
 		l = &v->status->l3ifs[i];
-		json_array_append_new(l3ifs, json_pack("{s:s, s:i, s:o, s:i, s:i, s:b, s:b, s:b, s:b, s:o}",
-			"ifname", l->ifname, "ifindex", (int)l->ifindex,
-			"port", json_text(v->intents[l->port % XFIB_PORTS].ifname),
-			"vid", l->vid, "fib", l->fib, "enabled", v->alive && (l->ip4 || l->ip6),
-			"ipv4", v->alive && l->ip4, "ipv6", v->alive && l->ip6,
-			"egress", v->alive && l->egress, "reason", json_text(l->reason)));
+		json_array_append_new(
+			l3ifs,
+			json_pack("{s:s, s:i, s:o, s:i, s:i, s:b, s:b, s:b, s:b, s:o}", "ifname",
+				  l->ifname, "ifindex", (int)l->ifindex, "port",
+				  json_text(v->intents[l->port % XFIB_PORTS].ifname), "vid", l->vid,
+				  "fib", l->fib, "enabled", v->open && (l->ip4 || l->ip6), "ipv4",
+				  v->open && l->ip4, "ipv6", v->open && l->ip6, "egress",
+				  v->open && l->egress, "reason", json_text(l->reason)));
 	}
 	return l3ifs;
 }
@@ -138,8 +142,8 @@ static json_t *json_daemon(const struct view *v)
 {
 	json_t *age = v->age_ms < 0 ? json_null() : json_integer(v->age_ms);
 
-	return json_pack("{s:b, s:o, s:i, s:o, s:I}", "alive", v->alive, "age_ms", age,
-			 "pid", (int)v->status->pid, "version", json_text(v->status->daemon_version),
+	return json_pack("{s:b, s:o, s:i, s:o, s:I}", "alive", v->alive, "age_ms", age, "pid",
+			 (int)v->status->pid, "version", json_text(v->status->daemon_version),
 			 "hold_ms", (json_int_t)v->status->hold_ms);
 }
 
@@ -147,18 +151,18 @@ static void print_json(const struct view *v)
 {
 	const struct xfib_status *s = v->status;
 
-	json_print(json_pack("{s:s, s:s, s:o, s:{s:s, s:s}, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I},"
-			     " s:{s:o, s:o, s:o, s:o, s:o}, s:o, s:o}",
+	json_print(json_pack(
+		"{s:s, s:s, s:o, s:{s:s, s:s}, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I},"
+		" s:{s:o, s:o, s:o, s:o, s:o}, s:o, s:o}",
 		"instance", v->instance->name, "version", XFIB_VERSION, "daemon", json_daemon(v),
 		"engine", "ipv4", engine_name(s->engine4), "ipv6", engine_name(s->engine6),
-		"fast_path", json_fast_path(v),
-		"sync", "state", sync_name(v), "generation", (json_int_t)s->generation,
-		"resyncs", (json_int_t)s->resyncs, "drift", (json_int_t)s->drift,
-		"synced_ms", (json_int_t)s->synced_ms, "lag_us", (json_int_t)s->lag_us,
-		"tables", "ipv4", json_table(&s->route4), "ipv6", json_table(&s->route6),
-		"neighbours", json_entries(&s->neigh), "nexthops", json_entries(&s->nexthop),
-		"group_members", json_entries(&s->member),
-		"ports", json_ports(v), "l3ifs", json_l3ifs(v)));
+		"fast_path", json_fast_path(v), "sync", "state", sync_name(v), "generation",
+		(json_int_t)s->generation, "resyncs", (json_int_t)s->resyncs, "drift",
+		(json_int_t)s->drift, "synced_ms", (json_int_t)s->synced_ms, "lag_us",
+		(json_int_t)s->lag_us, "tables", "ipv4", json_table(&s->route4), "ipv6",
+		json_table(&s->route6), "neighbours", json_entries(&s->neigh), "nexthops",
+		json_entries(&s->nexthop), "group_members", json_entries(&s->member), "ports",
+		json_ports(v), "l3ifs", json_l3ifs(v)));
 }
 
 /* --- for people ----------------------------------------------------------------------------- */
@@ -169,21 +173,26 @@ static void print_daemon(const struct view *v)
 	char dead[96];
 
 	if (!v->alive) {
-		printf("NOT FORWARDING in XDP: %s; the kernel forwards everything\n",
-		       view_dead_reason(v, dead, sizeof(dead)));
+		view_dead_reason(v, dead, sizeof(dead));
+		if (v->open)
+			printf("WARNING: %s; XDP forwards by its last tables\n", dead);
+		else
+			printf("NOT FORWARDING in XDP: %s; the kernel forwards everything\n", dead);
 		return;
 	}
-	printf("xfibd %s, instance %s, pid %u, tables %s (confirmed %lld ms ago)\n", s->daemon_version,
-	       v->instance->name, s->pid, sync_name(v), v->age_ms);
+	printf("xfibd %s, instance %s, pid %u, tables %s (confirmed %lld ms ago)\n",
+	       s->daemon_version, v->instance->name, s->pid, sync_name(v), v->age_ms);
 	if (s->resyncs || s->drift)
-		printf("dumped again %llu times; an audit repaired %llu differences\n", s->resyncs, s->drift);
+		printf("dumped again %llu times; an audit repaired %llu differences\n", s->resyncs,
+		       s->drift);
 }
 
-static void print_family(const struct view *v, const char *name, bool on, const char reason[4][XFIB_REASON])
+static void print_family(const struct view *v, const char *name, bool on,
+			 const char reason[4][XFIB_REASON])
 {
 	bool any = false;
 
-	printf("%s  %s", name, v->alive && on ? "fast path on" : "fast path OFF");
+	printf("%s  %s", name, v->open && on ? "fast path on" : "fast path OFF");
 	for (int i = 0; i < 4; i++) {
 		if (!reason[i][0])
 			continue;
@@ -250,9 +259,9 @@ static void print_l3ifs(const struct view *v)
 		table_cell(t, "%s", v->intents[l->port % XFIB_PORTS].ifname);
 		table_cell(t, "%u", l->vid);
 		table_cell(t, "%u", l->fib);
-		table_cell(t, "%s", v->alive && l->ip4 ? "yes" : "no");
-		table_cell(t, "%s", v->alive && l->ip6 ? "yes" : "no");
-		table_cell(t, "%s", v->alive && l->egress ? "yes" : "no");
+		table_cell(t, "%s", v->open && l->ip4 ? "yes" : "no");
+		table_cell(t, "%s", v->open && l->ip6 ? "yes" : "no");
+		table_cell(t, "%s", v->open && l->egress ? "yes" : "no");
 		table_cell(t, "%s", l->reason);
 	}
 	table_print(t);
@@ -277,8 +286,11 @@ int word_status(struct cli *cli, int argc, char **argv)
 {
 	_cleanup_view_ struct view v = { 0 };
 
-	cli_parse_nothing(cli, "Is it forwarding in XDP, and if not, why: per family, per port, per interface."
-			  "\vExample: xfib -j status", argc, argv);
+	cli_parse_nothing(
+		cli,
+		"Is it forwarding in XDP, and if not, why: per family, per port, per interface."
+		"\vExample: xfib -j status",
+		argc, argv);
 	if (view_open(cli, true, &v))
 		return CLI_FAILED;
 	if (cli->json)

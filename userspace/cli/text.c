@@ -14,11 +14,13 @@
 
 /* --- tables --------------------------------------------------------------------------------- */
 
+enum { COLUMNS_MAX = 16 };
+
 struct table {
 	unsigned int columns;
 	size_t cells, room;
 	char **cell;
-	bool right[16];
+	bool right[COLUMNS_MAX];
 };
 
 static void add_cell(struct table *t, char *text)
@@ -70,7 +72,7 @@ static unsigned int screen_width(void)
 	return size.ws_col;
 }
 
-/* Prints text in lines of at most `width`, each after the first one indented. */
+/* Prints the last cell of a line, in lines of at most `width`, each after the first one indented. */
 static void print_wrapped(const char *text, unsigned int indent, unsigned int width)
 {
 	size_t len = strlen(text), cut;
@@ -84,29 +86,43 @@ static void print_wrapped(const char *text, unsigned int indent, unsigned int wi
 		text += cut + 1;
 		len -= cut + 1;
 	}
-	puts(text);
+	fputs(text, stdout);
+}
+
+/* Blanks are printed only before something, so that no line ends in them. */
+static void print_row(const struct table *t, char *const *cell, const unsigned int *width,
+		      unsigned int indent, unsigned int wrap)
+{
+	unsigned int last = t->columns - 1, blanks = 0, pad;
+
+	for (unsigned int c = 0; c < t->columns; c++) {
+		pad = width[c] - strlen(cell[c]);
+		if (t->right[c])
+			blanks += pad;
+		if (*cell[c]) {
+			printf("%*s", blanks, "");
+			blanks = 0;
+			print_wrapped(cell[c], indent, c == last && !t->right[c] ? wrap : 0);
+		}
+		blanks += t->right[c] ? 2 : pad + 2;
+	}
+	putchar('\n');
 }
 
 void table_print(struct table *t)
 {
-	unsigned int width[16] = { 0 }, screen = screen_width(), last = t->columns - 1, indent = 0;
+	unsigned int width[COLUMNS_MAX] = { 0 }, screen = screen_width(), indent = 0;
 
 	for (size_t i = 0; i < t->cells; i++)
 		if (strlen(t->cell[i]) > width[i % t->columns])
 			width[i % t->columns] = strlen(t->cell[i]);
-	for (unsigned int c = 0; c < last; c++)
+	for (unsigned int c = 0; c + 1 < t->columns; c++)
 		indent += width[c] + 2;
-	for (size_t i = 0; i < t->cells; i++) {
-		unsigned int c = i % t->columns;
-
-		if (t->right[c])
-			printf("%*s%s", width[c], t->cell[i], c == last ? "\n" : "  ");
-		else if (c != last)
-			printf("%-*s  ", width[c], t->cell[i]);
-		else
-			print_wrapped(t->cell[i], indent, screen > indent + 20 ? screen - indent : 0);
+	for (size_t i = 0; i + t->columns <= t->cells; i += t->columns)
+		print_row(t, t->cell + i, width, indent,
+			  screen > indent + 20 ? screen - indent : 0);
+	for (size_t i = 0; i < t->cells; i++)
 		free(t->cell[i]);
-	}
 	free(t->cell);
 	free(t);
 }
@@ -188,12 +204,18 @@ const char *verdict_meaning(enum xfib_verdict verdict)
 const char *route_type_name(__u8 type)
 {
 	static const char *const names[] = {
-		[RTN_UNSPEC] = "none",		[RTN_UNICAST] = "unicast",
-		[RTN_LOCAL] = "local",		[RTN_BROADCAST] = "broadcast",
-		[RTN_ANYCAST] = "anycast",	[RTN_MULTICAST] = "multicast",
-		[RTN_BLACKHOLE] = "blackhole",	[RTN_UNREACHABLE] = "unreachable",
-		[RTN_PROHIBIT] = "prohibit",	[RTN_THROW] = "throw",
-		[RTN_NAT] = "nat",		[RTN_XRESOLVE] = "xresolve",
+		[RTN_UNSPEC] = "none",
+		[RTN_UNICAST] = "unicast",
+		[RTN_LOCAL] = "local",
+		[RTN_BROADCAST] = "broadcast",
+		[RTN_ANYCAST] = "anycast",
+		[RTN_MULTICAST] = "multicast",
+		[RTN_BLACKHOLE] = "blackhole",
+		[RTN_UNREACHABLE] = "unreachable",
+		[RTN_PROHIBIT] = "prohibit",
+		[RTN_THROW] = "throw",
+		[RTN_NAT] = "nat",
+		[RTN_XRESOLVE] = "xresolve",
 	};
 
 	return type < sizeof(names) / sizeof(names[0]) ? names[type] : "unknown";

@@ -22,7 +22,8 @@ void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(pri
 void table_print(struct table *t); /* and frees it */
 
 #define TABLE(...) \
-	table_new(sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *), (const char *[]){ __VA_ARGS__ })
+	table_new(sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *), \
+		  (const char *[]){ __VA_ARGS__ })
 
 /* "12345", "1.23M", "45.6G": exact below 100,000, then three digits. */
 #define HUMAN_STRLEN 24

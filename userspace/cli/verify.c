@@ -22,8 +22,8 @@
 enum {
 	SAMPLES = 10000,
 	EXAMPLES = 10,
-	ROUNDS = 3,		/* that a disagreement must last */
-	ROUND_NS = 150000000,	/* apart: well above the time that the daemon takes to follow */
+	ROUNDS = 3,	      /* that a disagreement must last */
+	ROUND_NS = 150000000, /* apart: well above the time that the daemon takes to follow */
 };
 
 struct verify_args {
@@ -238,7 +238,8 @@ static __u64 fingerprint(const struct nl_answer *a)
 
 		hash = mix(mix(hash, leg->ifindex), leg->flags & RTNH_F_DEAD);
 		if (leg->has_gateway)
-			hash = mix(mix(mix(hash, leg->gateway_family), leg->gateway.hi), leg->gateway.lo);
+			hash = mix(mix(mix(hash, leg->gateway_family), leg->gateway.hi),
+				   leg->gateway.lo);
 	}
 	return hash;
 }
@@ -279,8 +280,10 @@ static const char *judge(const struct verify *v, const struct leaf *leaf)
 	if (leaf->kind == XFIB_NH_VERDICT) {
 		if (leaf->hop[0].verdict == XFIB_DROP_BLACKHOLE && a->error != -EINVAL)
 			return "dropped, but the kernel has no blackhole route";
-		return claims_no_unicast(leaf->hop[0].verdict) && kernel_forwards(a) && via_a_port(v->view, a)
-			? "not forwarded, but the kernel forwards it by a port" : NULL;
+		return claims_no_unicast(leaf->hop[0].verdict) && kernel_forwards(a) &&
+				       via_a_port(v->view, a)
+			       ? "not forwarded, but the kernel forwards it by a port"
+			       : NULL;
 	}
 	if (!kernel_forwards(a))
 		return "forwarded, but the kernel does not forward it";
@@ -307,7 +310,8 @@ static int read_leaf(const struct verify *v, enum family f, struct addr a, struc
 }
 
 /* Asks both. *why: NULL if they agree. */
-static int check(struct verify *v, enum family f, struct addr a, struct leaf **leaf, const char **why)
+static int check(struct verify *v, enum family f, struct addr a, struct leaf **leaf,
+		 const char **why)
 {
 	int r = kernel_ask(v->query, f, a, NULL, 0, &v->answer, &v->partial);
 
@@ -361,13 +365,14 @@ static int check_edges(struct verify *v, const struct prefixes *list, struct sus
 
 	for (size_t i = 0; i < list->count; i++)
 		for (enum place place = FIRST; place < EDGES && !r; place++)
-			r = check_first(v, list->p[i].family, address_at(&list->p[i], place, NULL), suspects);
+			r = check_first(v, list->p[i].family, address_at(&list->p[i], place, NULL),
+					suspects);
 	return r;
 }
 
 /* Draws until enough were asked; of a table with nothing to ask about, not for ever. */
-static int check_samples(struct verify *v, const struct prefixes *list, const struct verify_args *args,
-			 struct suspects *suspects)
+static int check_samples(struct verify *v, const struct prefixes *list,
+			 const struct verify_args *args, struct suspects *suspects)
 {
 	__u64 random = args->seed, tries = 10 * args->samples;
 	int r = 0;
@@ -465,7 +470,8 @@ static int report(struct verify *v, const struct cli *cli, const struct verify_a
 	int r;
 
 	if (!cli->json)
-		printf("%llu addresses checked, %zu mismatches%s", v->checked, mismatches, args->all ? "\n" : "");
+		printf("%llu addresses checked, %zu mismatches%s", v->checked, mismatches,
+		       args->all ? "\n" : "");
 	if (!cli->json && !args->all)
 		printf(" (seed %llu)\n", args->seed);
 	if (!cli->json && unsettled)
@@ -478,18 +484,21 @@ static int report(struct verify *v, const struct cli *cli, const struct verify_a
 		}
 		if (r)
 			continue;
-		json_array_append_new(examples, json_pack("{s:s, s:s, s:s, s:s}", "dst", e.dst, "xfib", e.xfib,
-							  "kernel", e.kernel, "why", e.why));
+		json_array_append_new(examples,
+				      json_pack("{s:s, s:s, s:s, s:s}", "dst", e.dst, "xfib",
+						e.xfib, "kernel", e.kernel, "why", e.why));
 		if (!cli->json)
-			printf("%s: %s\n  xfib    %s\n  kernel  %s\n", e.dst, e.why, e.xfib, e.kernel);
+			printf("%s: %s\n  xfib    %s\n  kernel  %s\n", e.dst, e.why, e.xfib,
+			       e.kernel);
 	}
 	if (!cli->json) {
 		json_decref(examples);
 		return 0;
 	}
-	json_print(json_pack("{s:I, s:I, s:o, s:I, s:o}", "checked", (json_int_t)v->checked, "mismatches",
-			     (json_int_t)mismatches, "examples", examples, "unsettled", (json_int_t)unsettled,
-			     "seed", args->all ? json_null() : json_integer(args->seed)));
+	json_print(json_pack("{s:I, s:I, s:o, s:I, s:o}", "checked", (json_int_t)v->checked,
+			     "mismatches", (json_int_t)mismatches, "examples", examples,
+			     "unsettled", (json_int_t)unsettled, "seed",
+			     args->all ? json_null() : json_integer(args->seed)));
 	return 0;
 }
 
@@ -506,7 +515,8 @@ static void warn_unconfirmed(const struct view *v)
 	char dead[96];
 
 	if (!v->alive)
-		log_warning("the tables are not followed: %s", view_dead_reason(v, dead, sizeof(dead)));
+		log_warning("the tables are not followed: %s",
+			    view_dead_reason(v, dead, sizeof(dead)));
 	else if (v->status->sync != XFIB_SYNC_SYNCED)
 		log_warning("the tables are not in sync yet: mismatches are to be expected");
 }

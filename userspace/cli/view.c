@@ -46,11 +46,16 @@ static bool process_exists(__u32 pid)
 static void judge_daemon(struct view *v, bool whole)
 {
 	const struct xfib_status *s = v->status;
-	__u64 now = now_ns();
+	__u64 now = now_ns(), jiffies;
 
 	v->age_ms = s->beat_ns && s->beat_ns <= now ? (__s64)((now - s->beat_ns) / 1000000) : -1;
 	v->alive = whole && process_exists(s->pid) && v->age_ms >= 0 &&
 		   (!s->hold_ms || (__u64)v->age_ms <= s->hold_ms);
+	/* What the program compares; without the kernel's clock the daemon is the best witness. */
+	v->open = clock_jiffies(&jiffies)
+			  ? v->alive
+			  : (__s64)(__atomic_load_n(&v->instance->ctl->deadline, __ATOMIC_RELAXED) -
+				    jiffies) > 0;
 }
 
 const char *view_dead_reason(const struct view *v, char *buf, size_t size)
@@ -66,8 +71,8 @@ const char *view_dead_reason(const struct view *v, char *buf, size_t size)
 	else if (v->age_ms < 0)
 		snprintf(buf, size, "xfibd (pid %u) has not confirmed the tables yet", s->pid);
 	else
-		snprintf(buf, size, "xfibd (pid %u) has not confirmed the tables for %.1f s", s->pid,
-			 v->age_ms / 1000.0);
+		snprintf(buf, size, "xfibd (pid %u) has not confirmed the tables for %.1f s",
+			 s->pid, v->age_ms / 1000.0);
 	return buf;
 }
 
@@ -79,8 +84,9 @@ static int open_generation(struct view *v, struct load_error *err)
 	for (int i = 0; i < GENERATION_TRIES && r == -ENOENT; i++) {
 		r = instance_refresh(v->instance);
 		if (r) {
-			snprintf(err->text, sizeof(err->text), "cannot read the pinned maps of '%s': %s",
-				 v->instance->name, strerror(-r));
+			snprintf(err->text, sizeof(err->text),
+				 "cannot read the pinned maps of '%s': %s", v->instance->name,
+				 strerror(-r));
 			return r;
 		}
 		r = generation_open(v->instance, v->instance->meta.generation, false, &v->gen, err);
@@ -98,8 +104,8 @@ static int open_all(const struct cli *cli, bool tables, struct view *v, struct l
 		return r;
 	r = ports_read(v->instance, v->intents);
 	if (r)
-		snprintf(err->text, sizeof(err->text), "cannot read the ports of '%s': %s", cli->instance,
-			 strerror(-r));
+		snprintf(err->text, sizeof(err->text), "cannot read the ports of '%s': %s",
+			 cli->instance, strerror(-r));
 	return r;
 }
 

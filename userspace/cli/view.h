@@ -14,12 +14,13 @@ struct view {
 	struct xfib_status *status; /* a copy */
 	struct xfib_intent intents[XFIB_PORTS];
 	bool alive;		    /* there is a daemon, and its tables are confirmed */
+	bool open;		    /* the dead-man switch lets packets through */
 	__s64 age_ms;		    /* of the last confirmation, -1: never */
 };
 
 #define _cleanup_view_ __attribute__((cleanup(view_done)))
 
-/* Opens the instance of `cli`. On failure it has said why on stderr. Without `tables` gen is NULL. */
+/* Opens the instance. On failure it has said why on stderr. Without `tables` gen is NULL. */
 int view_open(const struct cli *cli, bool tables, struct view *v);
 void view_done(struct view *v);
 
@@ -32,7 +33,7 @@ const char *view_dead_reason(const struct view *v, char *buf, size_t size);
 /* The slot of a port by name, -1 if there is none. */
 int view_port(const struct view *v, const char *ifname);
 
-/* Whether the port of this device forwards. */
+/* Whether the port of this device is enabled; it forwards if the view is open too. */
 bool view_port_enabled(const struct view *v, int ifindex);
 
 /* Bit n: FIB n is used by some interface. */
