@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Plays the daemon for the tests of the command line: fills the tables of an instance as xfibd would
+ * for the small router of test_cli.py, and then spoils one thing or another.
+ *
+ *   fixture NAME fill PID	all tables; the daemon is the process PID
+ *   fixture NAME leaf PREFIX ID	makes PREFIX lead to leaf ID (an IPv4 prefix)
+ *   fixture NAME beat AGO_MS HOLD_MS	the daemon was last heard of AGO_MS ago
+ *   fixture NAME deadline JIFFIES	of the dead-man switch
+ *   fixture NAME bulk N	N more IPv4 prefixes of leaf GATEWAY
+ */
+#include <bpf/bpf.h>
+#include <err.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/addr.h"
+#include "loader/attach.h"
+
+/* Slots and leaf ids; test_cli.py knows the leaf ids too. */
+enum { L3IF = 1, NEIGH_NEAR = 1, NEIGH_FAR, NEIGH_FAR6, NEIGH_LOST };
+enum { GATEWAY = 64, CONNECTED0, CONNECTED1, GROUP, GATEWAY6, UNRESOLVED };
+
+struct fixture {
+	struct instance *instance;
+	struct generation *gen;
+	int ifindex[2]; /* of p0 and p1 */
+};
+
+static __u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (__u64)ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static void get_mac(const char *ifname, __u8 mac[6])
+{
+	struct ifreq ifr = { 0 };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	memcpy(ifr.ifr_name, ifname, strnlen(ifname, sizeof(ifr.ifr_name) - 1));
+	if (fd < 0 || ioctl(fd, SIOCGIFHWADDR, &ifr))
+		err(1, "%s", ifname);
+	memcpy(mac, ifr.ifr_hwaddr.sa_data, 6);
+	close(fd);
+}
+
+static void set_word(struct xfib_nexthop *to, __u8 kind, __u32 arg, __u16 mtu)
+{
+	*to = (struct xfib_nexthop){ .kind = kind, .arg = arg, .mtu = mtu };
+}
+
+static void add_route(struct fixture *fx, const char *text, __u32 leaf, enum xfib_table table)
+{
+	union {
+		struct xfib_lpm4 v4;
+		struct xfib_lpm6 v6;
+	} key = { 0 };
+	__u32 value = XFIB_LEAF_VALUE(leaf, table);
+	unsigned int len;
+	enum family f;
+	struct addr a;
+
+	if (prefix_parse(text, &f, &a, &len))
+		errx(1, "bad prefix %s", text);
+	key.v4.prefixlen = XFIB_LPM_FIB_BITS + len;
+	addr_to_bytes(f, a, f == IP4 ? (void *)&key.v4.addr : (void *)key.v6.addr);
+	if (bpf_map_update_elem(fx->gen->fd[f == IP4 ? XFIB_MAP_lpm4 : XFIB_MAP_lpm6], &key, &value,
+				0))
+		err(1, "route %s", text);
+}
+
+/* MACs end in the slot: 02:00:00:00:00:SLOT. l3if 0: unresolved. */
+static void add_neigh(struct fixture *fx, unsigned int slot, const char *text, int port, bool valid)
+{
+	struct xfib_neigh n = { .ifindex = fx->ifindex[port] };
+	struct xfib_neigh6_key k6 = { .ifindex = n.ifindex };
+	struct xfib_neigh4_key k4 = { .ifindex = n.ifindex };
+	enum family f;
+	struct addr a;
+	int r;
+
+	if (addr_parse(text, &f, &a))
+		errx(1, "bad address %s", text);
+	n.ip6 = f == IP6;
+	addr_to_bytes(f, a, n.addr);
+	memcpy(k6.addr, n.addr, sizeof(k6.addr));
+	k4.addr = n.addr[0];
+	n.lladdr = (struct xfib_lladdr){ .mac = { 2, 0, 0, 0, 0, slot },
+					 .tag = valid ? L3IF + port : 0 };
+	fx->gen->neighs[slot] = n;
+	r = f == IP4 ? bpf_map_update_elem(fx->gen->fd[XFIB_MAP_neigh4], &k4, &slot, 0)
+		     : bpf_map_update_elem(fx->gen->fd[XFIB_MAP_neigh6], &k6, &slot, 0);
+	if (r)
+		err(1, "neighbour %s", text);
+}
+
+static void fill_ports(struct fixture *fx)
+{
+	struct xfib_intent intents[XFIB_PORTS];
+	int r = ports_read(fx->instance, intents);
+
+	if (r)
+		errx(1, "ports: %s", strerror(-r));
+	for (int slot = 0; slot < XFIB_PORTS; slot++) {
+		const struct xfib_intent *port = &intents[slot];
+		int n = port->ifname[1] - '0';
+		struct xfib_l3if *l3if = &fx->gen->l3ifs[L3IF + n];
+
+		if (!*port->ifname)
+			continue;
+		fx->ifindex[n] = port->ifindex;
+		*l3if = (struct xfib_l3if){
+			.port = slot,
+			.ifindex = port->ifindex,
+			.mtu4 = 1500,
+			.mtu6 = 1500,
+			.flags = XFIB_L3IF_IP4 | XFIB_L3IF_IP6 | XFIB_L3IF_EGRESS,
+		};
+		get_mac(port->ifname, l3if->mac);
+		port_set_tx(fx->instance, slot, port->ifindex);
+		fx->gen->ports[slot] = (struct xfib_port){
+			.ifindex = port->ifindex,
+			.l3if = L3IF + n,
+			.flags = XFIB_PORT_ENABLED,
+		};
+		fx->instance->status->l3ifs[n] = (struct xfib_l3if_status){
+			.ifindex = port->ifindex,
+			.port = slot,
+			.ip4 = 1,
+			.ip6 = 1,
+			.egress = 1,
+		};
+		strcpy(fx->instance->status->l3ifs[n].ifname, port->ifname);
+	}
+}
+
+static void fill_nexthops(struct fixture *fx)
+{
+	struct xfib_nexthop *nh = fx->gen->nexthops;
+
+	for (__u32 v = 1; v < XFIB_VERDICT_MAX; v++)
+		set_word(&nh[v], XFIB_NH_VERDICT, v, 0);
+	set_word(&nh[GATEWAY], XFIB_NH_ADJACENCY, NEIGH_FAR, 0xffff);
+	set_word(&nh[GATEWAY6], XFIB_NH_ADJACENCY, NEIGH_FAR6, 1400);
+	set_word(&nh[UNRESOLVED], XFIB_NH_ADJACENCY, NEIGH_LOST, 0xffff);
+	set_word(&nh[CONNECTED0], XFIB_NH_CONNECTED, fx->ifindex[0], 0xffff);
+	set_word(&nh[CONNECTED1], XFIB_NH_CONNECTED, fx->ifindex[1], 0xffff);
+	for (int bucket = 0; bucket < 8; bucket++)
+		set_word(&fx->gen->members[bucket], XFIB_NH_ADJACENCY,
+			 bucket < 2 ? NEIGH_NEAR : NEIGH_FAR, 0xffff);
+	set_word(&nh[GROUP], XFIB_NH_GROUP_L3, 0, 8);
+	set_word(&nh[XFIB_NH_DEFAULT(0, 0)], XFIB_NH_ADJACENCY, NEIGH_FAR, 0xffff);
+	set_word(&nh[XFIB_NH_DEFAULT(0, 1)], XFIB_NH_VERDICT, XFIB_PUNT_NO_ROUTE, 0);
+}
+
+static void fill_routes(struct fixture *fx)
+{
+	static const struct {
+		const char *prefix;
+		__u32 leaf;
+		enum xfib_table table;
+	} routes[] = {
+		{ "10.0.0.0/24", CONNECTED0, XFIB_TABLE_MAIN },
+		{ "10.0.1.0/24", CONNECTED1, XFIB_TABLE_MAIN },
+		{ "10.0.0.1/32", XFIB_PUNT_LOCAL, XFIB_TABLE_LOCAL },
+		{ "10.0.1.1/32", XFIB_PUNT_LOCAL, XFIB_TABLE_LOCAL },
+		{ "10.0.0.255/32", XFIB_PUNT_BROADCAST, XFIB_TABLE_LOCAL },
+		{ "10.0.1.255/32", XFIB_PUNT_BROADCAST, XFIB_TABLE_LOCAL },
+		{ "192.0.2.0/24", GROUP, XFIB_TABLE_MAIN },
+		{ "198.51.100.0/24", GATEWAY, XFIB_TABLE_MAIN },
+		{ "198.51.100.128/25", UNRESOLVED, XFIB_TABLE_MAIN },
+		{ "203.0.113.0/24", XFIB_PUNT_BLACKHOLE, XFIB_TABLE_MAIN },
+		{ "2001:db8::/64", CONNECTED0, XFIB_TABLE_MAIN },
+		{ "2001:db8:1::/64", CONNECTED1, XFIB_TABLE_MAIN },
+		{ "2001:db8::/128", XFIB_PUNT_ANYCAST, XFIB_TABLE_LOCAL },
+		{ "2001:db8:1::/128", XFIB_PUNT_ANYCAST, XFIB_TABLE_LOCAL },
+		{ "2001:db8::1/128", XFIB_PUNT_LOCAL, XFIB_TABLE_LOCAL },
+		{ "2001:db8:1::1/128", XFIB_PUNT_LOCAL, XFIB_TABLE_LOCAL },
+		{ "2001:db8:2::/48", GATEWAY6, XFIB_TABLE_MAIN },
+	};
+
+	add_neigh(fx, NEIGH_NEAR, "10.0.0.2", 0, true);
+	add_neigh(fx, NEIGH_FAR, "10.0.1.2", 1, true);
+	add_neigh(fx, NEIGH_FAR6, "2001:db8:1::2", 1, true);
+	add_neigh(fx, NEIGH_LOST, "10.0.1.3", 1, false);
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+		add_route(fx, routes[i].prefix, routes[i].leaf, routes[i].table);
+}
+
+static void fill_own(struct fixture *fx)
+{
+	static const char *const own[] = { "10.0.0.1", "10.0.1.1" };
+	enum family f;
+	struct addr a;
+	__be32 wire;
+	__u32 bit;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		addr_parse(own[i], &f, &a);
+		addr_to_bytes(f, a, &wire);
+		bit = xfib_own4_bit(wire);
+		fx->gen->own4[bit / 64] |= 1ull << bit % 64;
+	}
+}
+
+static void fill_status(struct fixture *fx, __u32 pid)
+{
+	struct xfib_status *s = fx->instance->status;
+
+	s->pid = pid;
+	s->beat_ns = now_ns();
+	s->hold_ms = 0;
+	s->sync = XFIB_SYNC_SYNCED;
+	s->generation = 1;
+	s->fast4 = s->fast6 = 1;
+	s->route4 = (struct xfib_table_status){ .entries = 10, .capacity = CAPACITY_ROUTES4 };
+	s->route6 = (struct xfib_table_status){ .entries = 7, .capacity = CAPACITY_ROUTES6 };
+	s->neigh = (struct xfib_table_status){ .entries = 4, .capacity = XFIB_NEIGHS_MAX };
+	strcpy(s->daemon_version, "fixture");
+}
+
+static void fill(struct fixture *fx, __u32 pid)
+{
+	fill_ports(fx);
+	fill_routes(fx);
+	fill_nexthops(fx);
+	fill_own(fx);
+	fill_status(fx, pid);
+	fx->instance->ctl->deadline = ~0ull >> 1;
+}
+
+static void beat(struct fixture *fx, __u64 ago_ms, __u64 hold_ms)
+{
+	fx->instance->status->beat_ns = now_ns() - ago_ms * 1000000;
+	fx->instance->status->hold_ms = hold_ms;
+}
+
+static void bulk(struct fixture *fx, unsigned int n)
+{
+	char text[32];
+
+	for (unsigned int i = 0; i < n; i++) {
+		unsigned int net = (20u << 16) + i;
+
+		snprintf(text, sizeof(text), "%u.%u.%u.0/24", net >> 16, net >> 8 & 255, net & 255);
+		add_route(fx, text, GATEWAY, XFIB_TABLE_MAIN);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct capacity capacity = { CAPACITY_ROUTES4, CAPACITY_ROUTES6 };
+	struct load_error error = { "" };
+	struct fixture fx = { 0 };
+
+	if (argc < 4)
+		errx(2, "usage: fixture NAME fill PID|leaf PREFIX ID|...");
+	if (instance_create(argv[1], &capacity, &fx.instance, &error) ||
+	    generation_open(fx.instance, fx.instance->meta.generation, true, &fx.gen, &error))
+		errx(1, "%s", error.text);
+	if (!strcmp(argv[2], "fill"))
+		fill(&fx, atoi(argv[3]));
+	else if (!strcmp(argv[2], "leaf") && argc == 5)
+		add_route(&fx, argv[3], atoi(argv[4]), XFIB_TABLE_MAIN);
+	else if (!strcmp(argv[2], "beat") && argc == 5)
+		beat(&fx, atoll(argv[3]), atoll(argv[4]));
+	else if (!strcmp(argv[2], "deadline"))
+		fx.instance->ctl->deadline = atoll(argv[3]);
+	else if (!strcmp(argv[2], "bulk"))
+		bulk(&fx, atoi(argv[3]));
+	else
+		errx(2, "unknown: %s", argv[2]);
+	generation_free(fx.gen);
+	instance_free(fx.instance);
+	return 0;
+}
