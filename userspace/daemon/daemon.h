@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * xfibd: one thread and an event loop that moves the kernel's state into the maps. Each part below
+ * owns one arrow of the data flow:
+ *
+ *   sync.c	sockets -> model: notifications, dumps, when to dump again
+ *   publish.c	rows of the fib -> maps of one or, during a switch, two generations
+ *   grace.c	the helper thread that waits for grace periods, and touches nothing else
+ *   ports.c	the loader's intents, device features -> model and fib
+ *   settings.c	sysctls that have no notification -> model
+ *   refresh.c	hit marks -> neighbour probes
+ *   deadman.c	the deadline that keeps the fast path on
+ *   status.c	everything -> the status map, for people
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/log.h"
+#include "fib/engine.h"
+#include "fib/fib.h"
+#include "loader/attach.h"
+#include "loop.h"
+#include "netlink/nl.h"
+#include "netlink/xdpfeat.h"
+
+struct options {
+	const char *name;
+	unsigned int hold_s;
+	struct capacity capacity;
+	bool drop_blackhole;
+	int rcvbuf;
+	char **ifnames;
+	unsigned int ifnames_count;
+};
+
+/* One generation that rows go to. */
+struct target {
+	struct generation *gen;
+	struct engine *engine[FAMILIES];
+};
+
+struct publish {
+	const struct instance *instance;
+	struct fib *fib;
+	const struct engine_ops *ops;
+	struct target target[2]; /* [1] only while a new generation is filled */
+	unsigned int targets;
+};
+
+struct sync {
+	struct nl_monitor *control, *neighbours;
+	struct nl_dump *dump;
+	struct nl_query *query;
+	__u32 pending;	  /* bits of enum nl_table: to be dumped */
+	int current;	  /* enum nl_table under way, -1: none */
+	bool lost;	  /* notifications were lost and not all was dumped again yet */
+	__u32 idle;	  /* bits: dumped although nothing is known to be behind (poll, audit) */
+	__u32 audit;	  /* bits: ... and what such a dump finds different is drift */
+	unsigned int failures; /* in a row: backs off */
+	__u64 started_ns; /* the dump under way */
+	__u64 not_before_ns[NL_TABLES]; /* a dump may not take more than a part of the time */
+	struct log_limit limit;
+	struct watch *on_control, *on_neighbours, *on_dump, *on_retry;
+};
+
+struct grace;
+struct ports;
+
+struct daemon {
+	struct options opt;
+	struct loop *loop;
+	struct watch *on_second, *on_beat, *on_audit, *on_term, *on_int;
+	struct instance *instance;
+	struct generation *gen;
+	struct model model;
+	struct fib fib;
+	struct publish publish;
+	struct sync sync;
+	struct grace *grace;
+	struct ports *ports;
+	bool adopted;	  /* the maps were in use before us */
+	__u64 start_ns, synced_ms;
+	__u64 extended_ns; /* when the deadline was moved last, 0: fast path off */
+	__u64 generation, resyncs, drift;
+	__u64 lag_us;	  /* longest turn since the last status */
+};
+
+__u64 now_ns(void); /* CLOCK_MONOTONIC */
+
+/* sync.c */
+int sync_start(struct daemon *d);
+void sync_stop(struct daemon *d);
+/* Dumps these tables again as soon as their turn comes. */
+void sync_want(struct daemon *d, __u32 tables);
+/* The same without a reason: a poll or an audit. The state stays synced meanwhile. */
+void sync_idle(struct daemon *d, __u32 tables, bool audit);
+/* Reads both notification sockets until they are empty; false if messages were lost or are left. */
+bool sync_drain(struct daemon *d);
+/* What is known to be behind the kernel; 0 if nothing is. */
+__u32 sync_behind(const struct daemon *d);
+#define SYNC_ALL ((1u << NL_TABLES) - 1)
+
+/* publish.c */
+extern const struct fib_sink publish_sink;
+int publish_open(struct publish *p, const struct instance *instance, struct generation *gen, struct fib *fib,
+		 const struct engine_ops *ops);
+void publish_close(struct publish *p);
+/* Rows go to `gen` too from now on, beginning with all that there are. */
+int publish_add(struct publish *p, struct generation *gen);
+/* Rows go to the newest generation only. The old one is the caller's to free. */
+void publish_drop_old(struct publish *p);
+void publish_drop_new(struct publish *p); /* the other way round; nothing was added is fine */
+/* Deletes what a dead daemon left in the maps and the fib does not have. */
+long publish_sweep(struct publish *p);
+
+/* grace.c */
+int grace_start(struct daemon *d);
+void grace_stop(struct daemon *d);
+void grace_request(struct daemon *d); /* after each batch: starts a grace period if one is of use */
+
+/* ports.c */
+int ports_start(struct daemon *d);
+void ports_stop(struct daemon *d);
+void ports_update(struct daemon *d);
+
+/* settings.c */
+void settings_update(struct daemon *d);
+
+/* refresh.c */
+void refresh_neighbours(struct daemon *d);
+
+/* deadman.c */
+void deadman_extend(struct daemon *d); /* if everything was drained and is synced */
+void deadman_off(struct daemon *d);
+
+/* status.c */
+void status_update(struct daemon *d);
+void status_leave(struct daemon *d);
+
+/* switch.c: the maps become those of d->opt.capacity. */
+void switch_capacity(struct daemon *d);
+
+/* main.c: called when the last wanted dump is complete. */
+void daemon_synced(struct daemon *d);
+/* Ends a batch of changes. */
+void daemon_commit(struct daemon *d);

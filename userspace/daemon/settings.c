@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Sysctls that the kernel does not announce: read every second. */
+#include <limits.h>
+#include <stdio.h>
+
+#include "common/cleanup.h"
+#include "daemon.h"
+
+/* The number in /proc/sys/net/NAME; `absent` if there is none (an older kernel, no IPv6). */
+static int read_sysctl(const char *name, int absent)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[PATH_MAX];
+	int value;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/%s", name);
+	f = fopen(path, "re");
+	return f && fscanf(f, "%d", &value) == 1 ? value : absent;
+}
+
+/* Per interface only for ports: nothing else depends on it. */
+static void update_ports(struct daemon *d)
+{
+	struct link *link, *tmp;
+	char name[64 + IFNAMSIZ];
+
+	HASH_ITER(hh, d->model.links, link, tmp) {
+		if (link->fib.port < 0)
+			continue;
+		snprintf(name, sizeof(name), "ipv4/conf/%s/send_redirects", link->ev.name);
+		model_set_send_redirects(&d->model, link->ifindex, read_sysctl(name, 1));
+	}
+}
+
+void settings_update(struct daemon *d)
+{
+	const struct settings s = {
+		.rp_filter_all = read_sysctl("ipv4/conf/all/rp_filter", 1),
+		.send_redirects_all = read_sysctl("ipv4/conf/all/send_redirects", 1),
+		.ip_forward_use_pmtu = read_sysctl("ipv4/ip_forward_use_pmtu", 0),
+		.fib_multipath_use_neigh = read_sysctl("ipv4/fib_multipath_use_neigh", 0),
+		.hash_policy4 = read_sysctl("ipv4/fib_multipath_hash_policy", 0),
+		.hash_policy6 = read_sysctl("ipv6/fib_multipath_hash_policy", 0),
+		.forwarding6_all = read_sysctl("ipv6/conf/all/forwarding", 0),
+	};
+
+	model_set_settings(&d->model, &s);
+	update_ports(d);
+}

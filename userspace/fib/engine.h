@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A FIB engine: how the prefixes of one family lie in maps, behind one interface. Its reader is
+ * bpf/fib4.h or fib6.h. An engine may queue what it is told until flush; whatever it cannot store is
+ * taken out of the map, so that no old leaf stays, and reported.
+ */
+#pragma once
+
+#include "abi.h"
+#include "common/addr.h"
+
+struct engine;
+
+typedef void (*engine_failed_fn)(void *arg, enum family family, struct addr prefix, unsigned int len);
+/* Returns true if the prefix is to be deleted. */
+typedef bool (*engine_stale_fn)(void *arg, enum family family, struct addr prefix, unsigned int len);
+
+struct engine_ops {
+	enum xfib_engine id;
+	const char *name;
+
+	/* fd: of the engine's map in one generation; it stays the caller's. NULL: no memory. */
+	struct engine *(*new)(enum family family, int fd, engine_failed_fn failed, void *arg);
+	void (*free)(struct engine *engine); /* NULL is fine */
+
+	void (*set)(struct engine *engine, __u32 fib, struct addr prefix, unsigned int len, __u32 value);
+	void (*del)(struct engine *engine, __u32 fib, struct addr prefix, unsigned int len);
+	void (*flush)(struct engine *engine);
+
+	/*
+	 * Deletes the prefixes that `stale` picks among all in the map, shortest first. Returns how many,
+	 * or -errno.
+	 */
+	long (*sweep)(struct engine *engine, engine_stale_fn stale, void *arg);
+
+	/* Kernel memory for this many prefixes, in bytes. */
+	__u64 (*bytes)(enum family family, __u32 prefixes);
+};
+
+extern const struct engine_ops engine_lpm;
