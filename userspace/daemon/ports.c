@@ -4,6 +4,7 @@
  * makes no netlink message) and looked at every second besides; and what the devices can transmit.
  */
 #include <errno.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +117,8 @@ static int watch_intents(struct daemon *d)
 	err = ports_watch_path(d->instance, path, sizeof(path));
 	if (err)
 		return err;
-	if (inotify_add_watch(d->ports->inotify, path, IN_ATTRIB | IN_MODIFY | IN_CLOSE_WRITE) < 0)
+	/* The directory: the file is made by the first change. */
+	if (inotify_add_watch(d->ports->inotify, dirname(path), IN_ATTRIB | IN_CREATE) < 0)
 		return -errno;
 	return loop_fd(d->loop, d->ports->inotify, LOOP_FIRST, on_intent, d, &d->ports->on_intent);
 }
