@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The kernel's own messages, in private network namespaces: needs root.
+
+NLTEST      := $(B)/tests/netlink/nl_test
+NLEVENTS    := $(B)/tests/netlink/events
+NLTEST_OBJS := $(call objs,$(COMMON) $(NETLINK))
+
+$(NLTEST) $(NLEVENTS): $(B)/tests/netlink/%: $(B)/tests/netlink/%.o $(NLTEST_OBJS)
+	@echo "  LD      $@"
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libmnl libbpf jansson)
+
+.PHONY: check-netlink
+check-netlink: $(NLTEST) $(NLEVENTS) ## dumps, notifications and questions against ip(8) (root)
+	$(Q)failed=0; $(NLTEST) || failed=1; \
+	EVENTS=$(abspath $(NLEVENTS)) /usr/bin/python3 -m pytest -q -p no:cacheprovider \
+		tests/netlink || failed=1; exit $$failed
