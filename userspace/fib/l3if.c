@@ -56,29 +56,69 @@ static bool common_reason(const struct fib *fib, const struct link *link, char *
 	return true;
 }
 
+/*
+ * A device on top that the kernel gives frames to although they carry the port's own MAC: by VLAN tag,
+ * which the hardware or veth may have taken off already, by IP address (ipvlan), or all of them.
+ */
+static const struct link *steals_frames(const struct fib *fib, const struct link *port)
+{
+	static const char *const kinds[] = { "vlan", "ipvlan", "ipvtap", "macsec", "hsr" };
+	const struct link *upper;
+
+	for (upper = fib->m->links; upper; upper = upper->hh.next) {
+		const struct link_event *ev = &upper->ev;
+
+		if ((__u32)ev->lower != port->ifindex || ev->lower_nsid >= 0)
+			continue;
+		for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+			if (!strcmp(ev->kind, kinds[i]))
+				return upper;
+		if (!strncmp(ev->kind, "macv", 4) && !memcmp(ev->mac.bytes, port->ev.mac.bytes, 6))
+			return upper;
+	}
+	return NULL;
+}
+
+static void ingress_reason(const struct fib *fib, const struct link *link, enum family family,
+			   char reason[static XFIB_REASON])
+{
+	const struct link *upper = steals_frames(fib, link);
+	int forwarding = family == IP4 ? link->forwarding4 : link->forwarding6;
+
+	if (upper)
+		snprintf(reason, XFIB_REASON, "%s (%s) takes frames from it", upper->ev.name, upper->ev.kind);
+	else if (fib_family_reason(fib, family, reason))
+		return;
+	else if (family == IP6 && link->ev.ip6.disable > 0)
+		snprintf(reason, XFIB_REASON, "net.ipv6.conf.%s.disable_ipv6 is 1", link->ev.name);
+	else if (forwarding <= 0)
+		snprintf(reason, XFIB_REASON, "net.ipv%c.conf.%s.forwarding is 0", family == IP4 ? '4' : '6',
+			 link->ev.name);
+}
+
+static void egress_reason(const struct link *link, char reason[static XFIB_REASON])
+{
+	if (link->settle.on)
+		snprintf(reason, XFIB_REASON, "it was down: its routes are being read again");
+	else if (!link->ev.carrier)
+		snprintf(reason, XFIB_REASON, "no carrier");
+	else if (!link->xmit)
+		snprintf(reason, XFIB_REASON, "its driver cannot send XDP frames%s",
+			 strcmp(link->ev.kind, "veth") ? "" :
+			 ": the peer needs an XDP program or `ethtool -K PEER gro on`");
+}
+
 void fib_link_reasons(const struct fib *fib, const struct link *link, struct fib_reasons *why)
 {
-	const struct link_event *ev = &link->ev;
-
 	*why = (struct fib_reasons){};
 	if (common_reason(fib, link, why->ip4)) {
 		memcpy(why->ip6, why->ip4, XFIB_REASON);
 		memcpy(why->egress, why->ip4, XFIB_REASON);
 		return;
 	}
-	if (!fib_family_reason(fib, IP4, why->ip4) && link->forwarding4 != 1)
-		snprintf(why->ip4, XFIB_REASON, "net.ipv4.conf.%s.forwarding is 0", ev->name);
-	if (ev->ip6.disable > 0)
-		snprintf(why->ip6, XFIB_REASON, "net.ipv6.conf.%s.disable_ipv6 is 1", ev->name);
-	else if (!fib_family_reason(fib, IP6, why->ip6) && link->forwarding6 <= 0)
-		snprintf(why->ip6, XFIB_REASON, "net.ipv6.conf.%s.forwarding is 0", ev->name);
-	if (link->settle.on)
-		snprintf(why->egress, XFIB_REASON, "it was down: its routes are being read again");
-	else if (!ev->carrier)
-		snprintf(why->egress, XFIB_REASON, "no carrier");
-	else if (!link->xmit)
-		snprintf(why->egress, XFIB_REASON, "its driver cannot send XDP frames%s",
-			 strcmp(ev->kind, "veth") ? "" : ": the peer needs an XDP program or `ethtool -K PEER gro on`");
+	ingress_reason(fib, link, IP4, why->ip4);
+	ingress_reason(fib, link, IP6, why->ip6);
+	egress_reason(link, why->egress);
 }
 
 static struct xfib_l3if record_of(const struct fib *fib, const struct link *link)
@@ -182,7 +222,7 @@ static void update_record(struct fib *fib, struct link *link)
  * Neighbours and routes of a device that is gone stay in the model until the kernel's messages take
  * them; what they publish turns into punts here and now.
  */
-void l3if_update(struct fib *fib, struct link *link, bool gone)
+static void update_link(struct fib *fib, struct link *link, bool gone)
 {
 	int port = gone ? -1 : port_of(fib, link->ifindex), was = link->fib.port;
 	bool moved = port != was || gone;
@@ -207,12 +247,21 @@ void l3if_update(struct fib *fib, struct link *link, bool gone)
 		path_update_all(fib, link->ifindex);
 }
 
+void l3if_update(struct fib *fib, struct link *link, bool gone)
+{
+	struct link *lower = link->ev.lower && link->ev.lower_nsid < 0 ? model_link(fib->m, link->ev.lower) : NULL;
+
+	update_link(fib, link, gone);
+	if (lower && lower != link && lower->fib.port >= 0)
+		update_link(fib, lower, false);
+}
+
 void l3if_update_all(struct fib *fib)
 {
 	struct link *link, *tmp;
 
 	HASH_ITER(hh, fib->m->links, link, tmp)
-		l3if_update(fib, link, false);
+		update_link(fib, link, false);
 }
 
 void fib_set_port(struct fib *fib, unsigned int slot, __u32 ifindex, bool attached)
