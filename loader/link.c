@@ -407,6 +407,8 @@ static int dispatcher_attach(struct link *link, struct bpf_object *obj)
 	_cleanup_multiprog_ struct xdp_multiprog *mp = NULL;
 	int rc = libxdp_get_error(prog);
 
+	if (!rc) /* libxdp does not see what the section's name says before libbpf loads it */
+		rc = xdp_program__set_xdp_frags_support(prog, true);
 	if (!rc)
 		rc = xdp_program__set_run_prio(prog, RUN_PRIORITY);
 	if (!rc)
@@ -432,7 +434,7 @@ static bool dispatcher_alive(const struct instance *instance, struct link *link)
 	if (!prog)
 		return false;
 	link->prog_id = xdp_program__id(prog);
-	return true;
+	return !find_ours(instance, mp, link->prog_id); /* of an interrupted replacement */
 }
 
 /* Unpins our components in one directory of libxdp: without its link a component runs no more. */

@@ -208,6 +208,8 @@ static int make_pins(const char *name, const struct capacity *capacity, struct l
 	fd = bpf_map__fd(object_find_map(obj, XFIB_MAP_meta));
 	if (!rc && bpf_map_update_elem(fd, &zero_key, &meta, BPF_ANY))
 		rc = -errno;
+	if (!rc)
+		rc = component_tx_make(name);
 	for (enum xfib_map i = XFIB_MAP_COUNT; i-- && !rc;) {
 		if (map_of_generation(i))
 			continue;

@@ -4,6 +4,7 @@
  * the only interface between the programs of xfib.
  *
  *   XFIB_PIN_ROOT/NAME/{meta,intent,status,ctl,counters,tx}	the instance
+ *   XFIB_PIN_ROOT/NAME/tx-component				tx once more, see object.h
  *   XFIB_PIN_ROOT/NAME/links/IFNAME				direct attachments ('.' in a name is written ':')
  *   XFIB_PIN_ROOT/NAME/gen-N/{ports,l3ifs,...,hits,grace}	the tables of generation N
  *   XFIB_PIN_ROOT/NAME/gen-N/twin-SLOT			the twin of port SLOT (never attached)

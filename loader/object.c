@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <bpf/bpf.h>
+
 #include "common/cleanup.h"
 #include "object.h"
 #include "pin.h"
@@ -111,41 +113,65 @@ int object_make_maps(struct bpf_object *obj, bool with_instance, const struct ca
 	return object_load(obj, err);
 }
 
-/* The twin counts for itself and leaves no marks of use: it runs beside the traffic. */
-static int reuse_maps(struct bpf_object *obj, const struct instance *instance,
-		      const struct generation *gen, bool twin)
+static void component_tx_path(char path[static PATH_SIZE], const char *name)
 {
-	struct bpf_map *map;
+	path_instance(path, name, "tx-component");
+}
 
-	bpf_object__for_each_map(map, obj) {
-		enum xfib_map i = object_map(map);
-		int rc;
+int component_tx_make(const char *name)
+{
+	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_DEVMAP, "tx", 4, 4, XFIB_PORTS, NULL);
+	char path[PATH_SIZE];
 
-		if (i == XFIB_MAP_COUNT || (twin && (i == XFIB_MAP_counters || i == XFIB_MAP_hits)))
-			continue;
-		rc = bpf_map__reuse_fd(map, map_of_generation(i) ? gen->fd[i] : instance->fd[i]);
-		if (rc)
-			return rc;
+	component_tx_path(path, name);
+	return fd < 0 || bpf_obj_pin(fd, path) ? -errno : 0;
+}
+
+int component_tx_open(const struct instance *instance, int *fd)
+{
+	char path[PATH_SIZE];
+
+	component_tx_path(path, instance->name);
+	return pin_open(path, true, fd);
+}
+
+static int reuse_map(struct bpf_map *map, const struct instance *instance,
+		     const struct generation *gen, enum role role)
+{
+	enum xfib_map i = object_map(map);
+	_cleanup_close_ int tx = -1;
+	int rc;
+
+	if (i == XFIB_MAP_COUNT)
+		return 0;
+	/* The twin counts for itself and leaves no marks of use: it runs beside the traffic. */
+	if (role == ROLE_TWIN && (i == XFIB_MAP_counters || i == XFIB_MAP_hits))
+		return 0;
+	if (role == ROLE_COMPONENT && i == XFIB_MAP_tx) {
+		rc = component_tx_open(instance, &tx);
+		return rc ?: bpf_map__reuse_fd(map, tx);
 	}
-	return 0;
+	return bpf_map__reuse_fd(map, map_of_generation(i) ? gen->fd[i] : instance->fd[i]);
 }
 
 int object_for_port(const struct instance *instance, const struct generation *gen,
-		    unsigned int slot, bool twin, struct bpf_object **obj, struct load_error *err)
+		    unsigned int slot, enum role role, struct bpf_object **obj,
+		    struct load_error *err)
 {
 	const struct xfib_config cfg = {
 		.slot = slot,
-		.twin = twin,
+		.twin = role == ROLE_TWIN,
 		.hash_seed = instance->meta.hash_seed,
 	};
 	_cleanup_object_ struct bpf_object *opened = NULL;
+	struct bpf_map *map;
 	int rc = object_open(&opened, err);
 
 	if (rc)
 		return rc;
 	rc = object_configure(opened, &cfg);
-	if (!rc)
-		rc = reuse_maps(opened, instance, gen, twin);
+	bpf_object__for_each_map(map, opened)
+		rc = rc ?: reuse_map(map, instance, gen, role);
 	if (rc)
 		return load_fail(err, rc, "cannot fit the BPF object to the pinned maps: %s",
 				 strerror(-rc));

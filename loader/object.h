@@ -34,6 +34,16 @@ int object_make_maps(struct bpf_object *obj, bool with_instance, const struct ca
 /* Loads the program; -errno with the reason in err. */
 int object_load(struct bpf_object *obj, struct load_error *err);
 
-/* The program of a port, or its twin, on the tables of a generation: opened and fitted, not loaded. */
+/* What a copy is for: to be attached, directly or as a component of a dispatcher, or only to be run. */
+enum role { ROLE_DIRECT, ROLE_COMPONENT, ROLE_TWIN };
+
+/* The program of a port on the tables of a generation: opened and fitted, not loaded. */
 int object_for_port(const struct instance *instance, const struct generation *gen, unsigned int slot,
-		    bool twin, struct bpf_object **obj, struct load_error *err);
+		    enum role role, struct bpf_object **obj, struct load_error *err);
+
+/*
+ * The devmap for components. The kernel lets only programs share a devmap that agree in whether they
+ * take frames of several buffers, and a component carries no such mark: the dispatcher does.
+ */
+int component_tx_make(const char *name);
+int component_tx_open(const struct instance *instance, int *fd);

@@ -74,13 +74,20 @@ int ports_read(const struct instance *instance, struct xfib_intent *intents)
 	return rc ?: -EAGAIN;
 }
 
-int port_set_tx(const struct instance *instance, unsigned int slot, int ifindex)
+static int set_tx(int fd, unsigned int slot, int ifindex)
 {
-	int fd = instance->fd[XFIB_MAP_tx];
-
 	if (ifindex)
 		return bpf_map_update_elem(fd, &slot, &ifindex, BPF_ANY) ? -errno : 0;
 	return bpf_map_delete_elem(fd, &slot) && errno != ENOENT ? -errno : 0;
+}
+
+int port_set_tx(const struct instance *instance, unsigned int slot, int ifindex)
+{
+	_cleanup_close_ int component = -1;
+	int rc = component_tx_open(instance, &component);
+
+	rc = rc ?: set_tx(component, slot, ifindex);
+	return rc ?: set_tx(instance->fd[XFIB_MAP_tx], slot, ifindex);
 }
 
 struct link link_of(const struct xfib_intent *intent)
@@ -110,7 +117,7 @@ int twin_make(const struct instance *instance, const struct generation *gen, uns
 {
 	_cleanup_object_ struct bpf_object *obj = NULL;
 	char path[PATH_SIZE];
-	int rc = object_for_port(instance, gen, slot, true, &obj, err);
+	int rc = object_for_port(instance, gen, slot, ROLE_TWIN, &obj, err);
 
 	if (!rc) /* the program only looks up its own slot */
 		rc = bpf_map__set_max_entries(object_find_map(obj, XFIB_MAP_counters), slot + 1);
@@ -174,12 +181,17 @@ bool port_current(const struct instance *instance, unsigned int slot,
 	return !memcmp(info.tag, selftest_tag(), sizeof(info.tag));
 }
 
+static enum role role_of(const struct link *link)
+{
+	return link->how == XFIB_ATTACH_DISPATCHER ? ROLE_COMPONENT : ROLE_DIRECT;
+}
+
 static int start_link(const struct instance *instance, const struct generation *gen,
 		      unsigned int slot, struct link *link, struct load_error *err)
 {
 	for (;;) {
 		_cleanup_object_ struct bpf_object *obj = NULL;
-		int rc = object_for_port(instance, gen, slot, false, &obj, err);
+		int rc = object_for_port(instance, gen, slot, role_of(link), &obj, err);
 
 		if (!rc)
 			rc = link_attach(instance, link, obj, err);
@@ -229,7 +241,7 @@ int port_move(const struct instance *instance, const struct generation *gen, uns
 	if (!rc)
 		rc = twin_make(instance, gen, slot, err);
 	if (!rc)
-		rc = object_for_port(instance, gen, slot, false, &obj, err);
+		rc = object_for_port(instance, gen, slot, role_of(&link), &obj, err);
 	if (!rc)
 		rc = link_replace(instance, &link, obj, err);
 	if (rc)

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Pins, attachments and generations, in private network namespaces: needs root and a BPF file system.
 
-LOADER_TEST_WRAP := -Wl,--wrap=bpf_obj_pin,--wrap=bpf_link_update
+LOADERTESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/loader/*_test.c))
 
-$(B)/tests/loader/loader_test: $(B)/tests/loader/loader_test.o $(call objs,$(COMMON) $(LOADER)) $(B)/loader/objects.o
+$(LOADERTESTS): $(B)/tests/loader/%: $(B)/tests/loader/%.o $(call objs,$(COMMON) $(LOADER)) $(B)/loader/objects.o
 	@echo "  LD      $@"
-	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LOADER_TEST_WRAP) $(shell pkg-config --libs cmocka libbpf libxdp libmnl)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LOADERTEST_WRAP) $(shell pkg-config --libs cmocka libbpf libxdp libmnl)
+
+# Faults: a process killed at a pin, a refused update; and a process that must attach directly.
+$(B)/tests/loader/loader_test: LOADERTEST_WRAP := \
+	-Wl,--wrap=bpf_obj_pin,--wrap=bpf_link_update,--wrap=preflight_capable
+$(B)/tests/loader/dispatcher_test: LOADERTEST_WRAP := -Wl,--wrap=bpf_obj_pin
 
 .PHONY: check-loader
-check-loader: $(B)/tests/loader/loader_test ## instances, attaching, generations (root)
-	$(Q)$<
+check-loader: $(LOADERTESTS) $(B)/tests/vm/pass.bpf.o ## instances, attaching, generations (root)
+	$(Q)$(B)/tests/loader/loader_test
+	$(Q)$(B)/tests/loader/dispatcher_test $(B)/tests/vm/pass.bpf.o
