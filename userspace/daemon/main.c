@@ -117,10 +117,11 @@ static void first_sync(struct daemon *d)
 {
 	long swept = 0;
 
+	/* All that a record depends on is known before the first one is made. */
+	ports_update(d);
 	settings_update(d);
 	d->fib.enabled = d->adopted; /* ports that forward go on forwarding meanwhile */
 	fib_start(&d->fib);
-	ports_update(d);
 	fib_commit(&d->fib);
 	if (d->adopted) {
 		swept = publish_sweep(&d->publish);

@@ -23,15 +23,15 @@ struct ports {
 /* What a port's device can do; asked for again whenever it may have changed. */
 static void update_features(struct daemon *d)
 {
-	struct xdp_features f;
-	struct link *link, *tmp;
+	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
+		__u32 ifindex = d->fib.port[i].ifindex;
+		struct xdp_features f;
 
-	HASH_ITER(hh, d->model.links, link, tmp) {
-		if (link->fib.port < 0)
+		if (!ifindex)
 			continue;
-		if (xdpfeat_get(d->ports->features, link->ifindex, &f))
+		if (xdpfeat_get(d->ports->features, ifindex, &f))
 			f = (struct xdp_features){};
-		model_set_features(&d->model, link->ifindex, f.xmit, f.sg);
+		model_set_features(&d->model, ifindex, f.xmit, f.sg);
 	}
 }
 

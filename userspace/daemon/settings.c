@@ -21,11 +21,12 @@ static int read_sysctl(const char *name, int absent)
 /* Per interface only for ports: nothing else depends on it. */
 static void update_ports(struct daemon *d)
 {
-	struct link *link, *tmp;
 	char name[64 + IFNAMSIZ];
 
-	HASH_ITER(hh, d->model.links, link, tmp) {
-		if (link->fib.port < 0)
+	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
+		const struct link *link = model_link(&d->model, d->fib.port[i].ifindex);
+
+		if (!link)
 			continue;
 		snprintf(name, sizeof(name), "ipv4/conf/%s/send_redirects", link->ev.name);
 		model_set_send_redirects(&d->model, link->ifindex, read_sysctl(name, 1));
