@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The command line against tables that are filled by hand: no daemon runs.
+# The command line: against tables that are filled by hand, and against a running daemon.
 
 CLI_FIXTURE := $(B)/tests/cli/fixture
+CLI_TESTS   := $(B)/tests/cli/lpm_test $(B)/tests/cli/packet_test
 
 $(CLI_FIXTURE): $(call objs,tests/cli/fixture.c $(COMMON) $(LOADER)) $(B)/loader/objects.o
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LDLIBS)
 
+.SECONDARY: $(CLI_TESTS:=.o)
+$(B)/tests/cli/%_test: $(B)/tests/cli/%_test.o $(B)/userspace/cli/%.o $(call objs,$(COMMON))
+	@echo "  LD      $@"
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libbpf) $(CLI_WRAP)
+
+# lpm_test deletes under the walk.
+$(B)/tests/cli/lpm_test: CLI_WRAP := -Wl,--wrap=bpf_map_lookup_batch
+
 .PHONY: check-cli
-check-cli: $(B)/xfib $(CLI_FIXTURE) ## words, JSON keys and exit codes of xfib (root)
+check-cli: $(B)/xfib $(B)/xfibd $(CLI_FIXTURE) $(CLI_TESTS) ## words, JSON keys and exit codes of xfib (root)
+	$(Q)for t in $(CLI_TESTS); do $$t || exit 1; done
 	$(Q)B='$(abspath $(B))' /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/cli

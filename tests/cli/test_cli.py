@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What xfib prints and how it ends, against tables that fixture.c fills by hand.
+"""What xfib prints and how it ends: against tables that fixture.c fills by hand, then against xfibd.
 
 The router: p0 10.0.0.1/24 and p1 10.0.1.1/24 in a namespace of its own, with the kernel's routes and
 neighbours saying the same as the tables.
@@ -10,11 +10,13 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
 BUILD = os.environ.get("B") or os.path.join(os.path.dirname(__file__), "../../build")
 XFIB = os.path.join(BUILD, "xfib")
+XFIBD = os.path.join(BUILD, "xfibd")
 FIXTURE = os.path.join(BUILD, "tests/cli/fixture")
 
 GATEWAY, CONNECTED0, GROUP = 64, 65, 67  # leaf ids of fixture.c
@@ -527,3 +529,70 @@ def test_verify_of_no_samples(router):
 def test_verify_without_a_daemon_warns(router):
     router.fixture("fill", 0)
     assert "xfibd does not run" in one_line(router.xfib("verify", "--samples", "10"))
+
+
+# --- against the daemon ------------------------------------------------------------------------------
+
+
+def eventually(condition):
+    """Waits until it is true, for half a minute at most."""
+    for _ in range(300):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
+
+
+@pytest.fixture
+def live(bare):
+    """xfibd runs and is synced; the far ends take redirected frames. Yields the router and xfibd."""
+    for peer in ("h0", "h1"):
+        bare.must("ethtool", "-K", peer, "gro", "on")
+    with subprocess.Popen(["nsenter", f"--net=/run/netns/{bare.name}", XFIBD, "-n", bare.name, "p0", "p1"],
+                          stderr=subprocess.DEVNULL) as daemon:
+        try:
+            eventually(lambda: bare.xfib("status").returncode == 0 and bare.json("status")["sync"]["state"] == "synced"
+                       and all(l3if["egress"] for l3if in bare.json("status")["l3ifs"]))
+            yield bare, daemon
+        finally:
+            daemon.kill()
+            daemon.wait()
+            bare.xfib("detach", "--all")
+
+
+def test_the_daemons_tables_agree_with_the_kernel(live):
+    router, _ = live
+    assert router.json("verify", "--all")["mismatches"] == 0
+    assert router.json("verify", "--samples", "5000")["mismatches"] == 0
+    routes = {route["prefix"]: route for route in router.json("route")}
+    assert routes["198.51.100.0/24"]["nexthops"][0]["via"] == "10.0.1.2"
+    assert routes["203.0.113.0/24"]["kind"] == "punt_blackhole"
+    assert {n["addr"] for n in router.json("neigh")} >= {"10.0.0.2", "10.0.1.2", "2001:db8:1::2"}
+
+
+@pytest.mark.parametrize("dst", ["198.51.100.7", "8.8.8.8", "10.0.1.2", "2001:db8:2::7"])
+def test_the_daemons_tables_forward_as_the_kernel(live, dst):
+    router, _ = live
+    answer = router.json("lookup", dst, "iif", "p0")
+    assert answer["verdict"] == "forwarded" and answer["agree"] is True
+    assert answer["nexthop"]["dev"] == answer["kernel"]["dev"] == "p1"
+
+
+def test_status_tells_that_the_daemon_died(live):
+    router, daemon = live
+    assert router.json("status")["daemon"]["alive"] is True
+    daemon.kill()
+    daemon.wait()
+    status = router.json("status")
+    assert status["daemon"]["alive"] is False
+    assert "has died" in status["fast_path"]["reasons"][0]
+
+
+def test_detach_is_not_undone_by_the_daemon(live):
+    router, _ = live
+    assert router.xfib("detach", "p0").returncode == 0
+    eventually(lambda: [port["ifname"] for port in router.json("status")["ports"]] == ["p1"])
+    time.sleep(1.5)  # xfibd reads the ports every second
+    assert "xdp" not in router.must("ip", "link", "show", "p0")
+    assert router.xfib("attach", "p0").stderr == ""
+    eventually(lambda: all(port["enabled"] for port in router.json("status")["ports"]))
