@@ -49,18 +49,23 @@ static bool port_enabled(const struct view *v, int slot)
 	       v->gen->ports[slot].flags & XFIB_PORT_ENABLED;
 }
 
-/* Why a port does not forward, or what of it does not; "" if all is well. */
+/* Why a port as such does not forward; "" if it does. */
 static const char *port_reason(const struct view *v, int slot, char *buf, size_t size)
 {
-	const struct xfib_l3if_status *l3if = view_l3if(v, v->intents[slot].ifindex);
-
 	if (v->intents[slot].error[0])
 		return v->intents[slot].error;
 	if (!v->open && !v->alive)
 		return view_dead_reason(v, buf, size);
-	if (l3if && l3if->reason[0])
-		return l3if->reason;
-	return port_enabled(v, slot) ? "" : "not enabled by xfibd yet";
+	return port_enabled(v, slot) ? "" : "not enabled by xfibd";
+}
+
+/* ... or what of its traffic does not, as its interface says. */
+static const char *port_any_reason(const struct view *v, int slot, char *buf, size_t size)
+{
+	const struct xfib_l3if_status *l3if = view_l3if(v, v->intents[slot].ifindex);
+	const char *reason = port_reason(v, slot, buf, size);
+
+	return l3if && l3if->reason[0] && (!*reason || v->alive) ? l3if->reason : reason;
 }
 
 /* --- JSON ----------------------------------------------------------------------------------- */
@@ -114,7 +119,7 @@ static json_t *json_ports(const struct view *v)
 			ports, json_pack("{s:s, s:i, s:s, s:s?, s:b, s:o}", "ifname", p->ifname,
 					 "ifindex", (int)p->ifindex, "mode", mode_name(p), "attach",
 					 attach_name(p), "enabled", port_enabled(v, slot), "reason",
-					 json_text(port_reason(v, slot, buf, sizeof(buf)))));
+					 json_text(port_any_reason(v, slot, buf, sizeof(buf)))));
 	}
 	return ports;
 }
