@@ -108,7 +108,7 @@ static struct addr address(const char *text)
 struct seen {
 	unsigned int kinds[EVENT_KINDS];
 	unsigned int all, dumped;
-	unsigned int neigh_state; /* of the last neighbour */
+	unsigned int neigh_state; /* of the last IPv4 neighbour; IPv6 makes some of its own */
 };
 
 static void note(const struct event *ev, void *arg)
@@ -118,7 +118,7 @@ static void note(const struct event *ev, void *arg)
 	seen->kinds[ev->kind]++;
 	seen->all++;
 	seen->dumped += ev->dump;
-	if (ev->kind == EVENT_NEIGH)
+	if (ev->kind == EVENT_NEIGH && ev->neigh.family == IP4)
 		seen->neigh_state = ev->neigh.state;
 }
 
