@@ -9,20 +9,25 @@ $(BPFTESTS): $(B)/tests/bpf/%: $(B)/tests/bpf/%.o $(BPFTEST_COMMON)
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libbpf)
 
 # Variants: the same source with some lines changed, for what the program itself cannot show.
-VARIANT := BPF_CC='$(CLANG) $(filter-out -MMD -MP,$(BPF_CFLAGS))' tests/bpf/variant.sh
+BPF_CC  := BPF_CC='$(CLANG) $(filter-out -MMD -MP,$(BPF_CFLAGS))'
 variant-marks := marks.sed
 variant-wide  := wide.sed
 variant-nokey := wide.sed nokey.sed
 
 $(B)/tests/bpf/%.bpf.o: tests/bpf/variant.sh $(wildcard bpf/*.[hc] tests/bpf/*.sed)
 	@echo "  VARIANT $*"
-	$(Q)$(VARIANT) $@ nexthop.h $(addprefix tests/bpf/,$(variant-$*))
+	$(Q)$(BPF_CC) tests/bpf/variant.sh $@ nexthop.h $(addprefix tests/bpf/,$(variant-$*))
 
 BPFTEST_OBJS = $(B)/bpf/xfib.bpf.o $(B)/bpf/clock.bpf.o $(B)/tests/bpf/marks.bpf.o
 
 .PHONY: check-bpf
 check-bpf: $(BPFTESTS) $(BPFTEST_OBJS) ## golden packets and tables through the XDP program (root)
 	$(Q)for t in $(BPFTESTS); do $$t $(BPFTEST_OBJS) || exit 1; done
+
+# By hand: are the tests sharp? (BPF_CC: see variant.sh.)
+.PHONY: mutants
+mutants: $(BPFTESTS) $(BPFTEST_OBJS) ## break the program in many ways and see that a test notices (root)
+	$(Q)B='$(B)' $(BPF_CC) tests/bpf/mutants.sh
 
 $(B)/tests/bpf/publication_test: $(addprefix $(B)/tests/bpf/,publication_test.o router.o pkt.o)
 	@echo "  LD      $@"
