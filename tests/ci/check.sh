@@ -7,7 +7,7 @@
 # no test at all, count as one failure each.
 set -u
 
-logs=${B:-build}/check
+logs=$(realpath -m "${B:-build}/check")
 limit=${CHECK_TIMEOUT:-900} # seconds a room
 mkdir -p "$logs"
 
@@ -32,12 +32,28 @@ counts() {
 	END { print plain ? p " " f " " s : P + 0 " " F + 0 " " S + 0 }' "$1"
 }
 
+# Processes that still write to a room's log: the room is over, so it has left them behind.
+leftovers() {
+	find /proc/[0-9]*/fd -lname "$1" 2>/dev/null | cut -d / -f 3 | sort -un
+}
+
+# Into a file, not a pipe: a process that a room leaves behind must not keep the run waiting.
+execute() {
+	local log=$2 pid
+	timeout --kill-after=30 "$limit" "${MAKE:-make}" --no-print-directory "$1" \
+		</dev/null >"$log" 2>&1 &
+	pid=$!
+	trap 'kill "$pid"; exit 130' INT TERM
+	tail -n +1 -f --pid="$pid" "$log" | sed -u "s/^/${1#check-} | /"
+	wait "$pid"
+}
+
 run_room() {
-	local room=${1#check-} log=$logs/${1#check-}.log rc p f s note=
+	local room=${1#check-} log=$logs/${1#check-}.log rc p f s pid note=
 	echo "== $room"
-	timeout --kill-after=30 "$limit" "${MAKE:-make}" --no-print-directory "$1" </dev/null 2>&1 |
-		tee "$log" | sed -u "s/^/$room | /"
-	rc=${PIPESTATUS[0]}
+	: >"$log"
+	execute "$1" "$log"
+	rc=$?
 	read -r p f s < <(counts "$log")
 	if [ "$rc" -ge 124 ] && [ "$rc" != 127 ]; then
 		note=" (stopped after $limit s)"
@@ -49,6 +65,11 @@ run_room() {
 		note=" (reported no test)"
 		f=1
 	fi
+	for pid in $(leftovers "$log"); do
+		note+=" (left a process behind: $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null))"
+		f=$((f + 1))
+		kill "$pid" 2>/dev/null
+	done
 	verdicts+=("$(printf '%-12s %4d passed, %d failed, %d skipped%s' "$room" "$p" "$f" "$s" "$note")")
 	mapfile -O "${#skips[@]}" -t skips < <(sed -nE "s/^ *(SKIP(PED)?[ :].*)/$room: \1/p" "$log")
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
