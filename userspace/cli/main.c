@@ -249,7 +249,7 @@ int main(int argc, char **argv)
 		.help_filter = filter_help,
 	};
 	struct cli cli = { .instance = "default" };
-	struct top top = { .cli = &cli, .word = find_word("status") };
+	struct top top = { .cli = &cli, .word = find_word("status"), .args = argv + argc };
 	int code;
 
 	argp_err_exit_status = CLI_USAGE;

@@ -172,25 +172,29 @@ static __u64 draw(__u64 *state)
 
 enum place { FIRST, LAST, BEFORE, BEHIND, EDGES, INSIDE = EDGES, PLACES };
 
+typedef unsigned __int128 u128;
+
+/* All bits of an address but the first `len`. */
+static u128 bits_behind(unsigned int len)
+{
+	return len < 128 ? ~(u128)0 >> len : 0;
+}
+
 /* An address in or beside a prefix; it wraps around at the ends of the address space. */
 static struct addr address_at(const struct prefix *p, enum place place, __u64 *random)
 {
 	unsigned int bits = family_bits(p->family);
-	unsigned __int128 first = (unsigned __int128)p->addr.hi << 64 | p->addr.lo, a = first;
-	unsigned __int128 all = bits == 32 ? ~(unsigned __int128)0 << 96 : ~(unsigned __int128)0;
-	unsigned __int128 host = p->len ? all & ~(unsigned __int128)0 >> p->len : all;
-	unsigned __int128 one = (unsigned __int128)1 << (128 - bits);
+	u128 space = ~bits_behind(bits), host = bits_behind(p->len) & space;
+	u128 first = (u128)p->addr.hi << 64 | p->addr.lo, one = (u128)1 << (128 - bits), a = first;
 
-	if (p->len == 128)
-		host = 0;
-	if (place == LAST || place == BEHIND)
+	if (place == LAST)
 		a = first | host;
-	if (place == BEFORE)
-		a = (first - one) & all;
-	if (place == BEHIND)
-		a = (a + one) & all;
-	if (place == INSIDE)
-		a = first | (((unsigned __int128)draw(random) << 64 | draw(random)) & host);
+	else if (place == BEFORE)
+		a = (first - one) & space;
+	else if (place == BEHIND)
+		a = ((first | host) + one) & space;
+	else if (place == INSIDE)
+		a = first | (((u128)draw(random) << 64 | draw(random)) & host);
 	return (struct addr){ a >> 64, a };
 }
 
