@@ -56,11 +56,20 @@ static int find_free(const struct xfib_intent *intents)
 	return -ENOSPC;
 }
 
-static bool in_devmap(const struct instance *instance, unsigned int slot)
+/* Whether packets may still be treated as this port's: the tables, or the devmap, know the slot. */
+static bool published(const struct instance *instance, unsigned int slot)
 {
-	__u32 ifindex;
+	static const struct xfib_port none;
+	struct xfib_port ports[XFIB_PORTS] = {};
+	_cleanup_close_ int fd = -1;
+	char path[PATH_SIZE];
+	__u32 ifindex, key = 0;
 
-	return !bpf_map_lookup_elem(instance->fd[XFIB_MAP_tx], &slot, &ifindex);
+	path_generation(path, instance->name, instance->meta.generation, map_name(XFIB_MAP_ports));
+	if (!pin_open(path, false, &fd))
+		(void)bpf_map_lookup_elem(fd, &key, ports);
+	return memcmp(&ports[slot], &none, sizeof(none)) ||
+	       !bpf_map_lookup_elem(instance->fd[XFIB_MAP_tx], &slot, &ifindex);
 }
 
 static int read_state(struct instance *instance, struct xfib_intent *intents,
@@ -124,7 +133,7 @@ static void wait_for_daemon(const struct instance *instance, unsigned int slot)
 {
 	const struct timespec step = { .tv_nsec = 10000000 };
 
-	for (unsigned int ms = 0; ms < WITHDRAW_MS && in_devmap(instance, slot); ms += 10)
+	for (unsigned int ms = 0; ms < WITHDRAW_MS && published(instance, slot); ms += 10)
 		nanosleep(&step, NULL);
 }
 
@@ -148,7 +157,8 @@ static int unwant(struct instance *instance, const char *ifname, unsigned int *s
 	rc = intent_write(instance, found, intent);
 	if (rc)
 		return load_fail(err, rc, "cannot write the port table: %s", strerror(-rc));
-	*wait = daemon_alive(instance->name) && !daemon_is_self() && in_devmap(instance, found);
+	*wait = intent->ifindex && published(instance, found) && daemon_alive(instance->name) &&
+		!daemon_is_self();
 	return 0;
 }
 
@@ -391,7 +401,7 @@ static int finish_leaving(const struct instance *instance, const struct xfib_int
 	int changes, rc = 0;
 
 	for (unsigned int slot = 0; slot < XFIB_PORTS; slot++)
-		if (is_leaving(&intents[slot]) && in_devmap(instance, slot))
+		if (is_leaving(&intents[slot]) && published(instance, slot))
 			return 0; /* the daemon withdraws it first */
 	changes = remove_orphans(instance, intents);
 	for (unsigned int slot = 0; slot < XFIB_PORTS && changes >= 0 && !rc; slot++) {
@@ -409,7 +419,7 @@ static int finish_leaving(const struct instance *instance, const struct xfib_int
 
 int ports_reconcile(struct instance *instance, struct load_error *err)
 {
-	_cleanup_lock_ int lock = lock_acquire(instance->name, err);
+	_cleanup_lock_ int lock = lock_try(instance->name, err);
 	struct xfib_intent intents[XFIB_PORTS];
 	int rc = lock ?: read_state(instance, intents, err), changes;
 

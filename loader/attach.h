@@ -3,7 +3,7 @@
  * Owns the attachments: which interface runs which program, and the wanted ports (the intent map).
  * Invariant: a port whose intent is in the map and whose device exists is attached or carries the
  * reason in intent.error; a detached interface is as it was before. A slot is used again only after a
- * grace period, with its counters zeroed.
+ * grace period, with its counters zeroed. A slot whose intent has an ifindex but no name is being left.
  */
 #pragma once
 
@@ -19,13 +19,20 @@
 int port_attach(struct instance *instance, const char *ifname, enum xfib_mode mode, bool keep,
 		unsigned int *slot, struct load_error *err);
 
-/* Removes the intent first, then the attachment, then the twin. -ENOENT if it is no port. */
+/*
+ * Removes the intent first, then the attachment, then the twin. In between it waits, without the lock,
+ * until the daemon has taken the port out of the tables and the devmap (2 s at most); where there is
+ * no daemon it does that itself. So no frame is sent to a device that has no program any more.
+ * -ENOENT if it is no port.
+ */
 int port_detach(struct instance *instance, const char *ifname, struct load_error *err);
 
 /*
  * For the daemon: makes the attachments agree with the intents. Attaches wanted names that exist and
  * are not attached to that ifindex (gone and back), cleans up after devices that are gone or have
- * changed their namespace or name. Returns the number of changes made, or -errno.
+ * changed their namespace or name, replaces programs of another version or generation. What cannot be
+ * attached is tried again after 1, 2, 4 ... 32 s. Never waits for the lock: -EAGAIN if it is taken.
+ * Returns the number of changes made, or -errno.
  */
 int ports_reconcile(struct instance *instance, struct load_error *err);
 

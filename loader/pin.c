@@ -17,6 +17,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "generation.h"
 #include "pin.h"
 
 /* The lock that this process holds, and how often. The daemon's lock lives until its process ends. */
@@ -183,7 +184,7 @@ static int lock_file(const char *name, const char *leaf, int operation, int *fd)
 	}
 }
 
-int lock_acquire(const char *name, struct load_error *err)
+static int lock_take(const char *name, int operation, struct load_error *err)
 {
 	int rc;
 
@@ -192,13 +193,25 @@ int lock_acquire(const char *name, struct load_error *err)
 		held.depth++;
 		return 0;
 	}
-	rc = lock_file(name, "lock", LOCK_EX, &held.fd);
+	rc = lock_file(name, "lock", operation, &held.fd);
+	if (rc == -EWOULDBLOCK)
+		return load_fail(err, -EAGAIN, "another process is changing instance '%s'", name);
 	if (rc)
 		return load_fail(err, rc, "cannot lock %s/%s/lock: %s%s", XFIB_RUN_ROOT, name,
 				 strerror(-rc), rc == -EACCES ? " (run it as root)" : "");
 	snprintf(held.name, sizeof(held.name), "%s", name);
 	held.depth = 1;
 	return 0;
+}
+
+int lock_acquire(const char *name, struct load_error *err)
+{
+	return lock_take(name, LOCK_EX, err);
+}
+
+int lock_try(const char *name, struct load_error *err)
+{
+	return lock_take(name, LOCK_EX | LOCK_NB, err);
 }
 
 void lock_release(int *lock)
@@ -213,6 +226,7 @@ void lock_release(int *lock)
 int instance_lock_daemon(const struct instance *instance, int *fd, struct load_error *err)
 {
 	_cleanup_lock_ int lock = lock_acquire(instance->name, err);
+	struct load_error ignored;
 	int rc;
 
 	if (lock)
@@ -227,6 +241,8 @@ int instance_lock_daemon(const struct instance *instance, int *fd, struct load_e
 		return load_fail(err, rc, "cannot lock %s/%s/daemon.lock: %s", XFIB_RUN_ROOT,
 				 instance->name, strerror(-rc));
 	daemon_fd = *fd;
+	/* What a daemon before it was filling when it died. */
+	(void)generation_sweep(instance, instance->meta.generation, &ignored);
 	return 0;
 }
 

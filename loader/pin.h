@@ -44,6 +44,7 @@ __u32 program_id(int fd);
  *		return lock;
  */
 int lock_acquire(const char *name, struct load_error *err);
+int lock_try(const char *name, struct load_error *err); /* -EAGAIN if another process has it */
 void lock_release(int *lock);
 #define _cleanup_lock_ __attribute__((cleanup(lock_release)))
 

@@ -84,8 +84,8 @@ int generation_switch(struct instance *instance, const struct generation *gen,
 		return rc;
 	}
 	instance->meta = meta;
-	rc = generation_grace(gen);
-	if (rc)
-		return load_fail(err, rc, "cannot wait for running programs: %s", strerror(-rc));
-	return generation_sweep(instance, gen->number, err);
+	/* It is done. What is left of the old one goes now, or with the next generation. */
+	(void)generation_grace(gen);
+	(void)generation_sweep(instance, gen->number, err);
+	return 0;
 }

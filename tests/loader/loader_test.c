@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <linux/bpf_common.h>
 #include <linux/if_link.h>
 
 #include "common/log.h"
@@ -638,12 +640,14 @@ static void a_port_leaves_the_tables_before_it_is_detached(void **state)
 static void a_detach_waits_for_the_daemon(void **state)
 {
 	struct instance *instance = make();
+	struct generation *gen = NULL;
 	unsigned int slot;
 	int status, fd;
 	pid_t pid;
 
 	attach(instance, "v0", &slot);
-	assert_int_equal(port_set_tx(instance, slot, if_nametoindex("v0")), 0);
+	assert_loaded(generation_open(instance, 1, true, &gen, &err));
+	gen->ports[slot].ifindex = if_nametoindex("v0");
 	pid = fork();
 	if (!pid) {
 		if (instance_lock_daemon(instance, &fd, &err))
@@ -654,7 +658,8 @@ static void a_detach_waits_for_the_daemon(void **state)
 		/* It may look at the ports meanwhile: that must not end the detach. */
 		if (ports_reconcile(instance, &err) || !xdp_id("v0", false))
 			_exit(2);
-		_exit(port_set_tx(instance, slot, 0) ? 3 : 0);
+		gen->ports[slot].ifindex = 0;
+		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
 	assert_true(WIFSTOPPED(status));
@@ -662,6 +667,7 @@ static void a_detach_waits_for_the_daemon(void **state)
 	detach(instance, "v0");
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
+	generation_free(gen);
 	finish(instance);
 }
 
@@ -679,6 +685,58 @@ static void an_interrupted_detach_is_ended(void **state)
 	assert_int_equal(xdp_id("v0", false), 0);
 	assert_false(pins_exist("links/v0"));
 	assert_int_equal(intent_of(instance, slot).ifindex, 0);
+	assert_int_equal(ports_reconcile(instance, &err), 0);
+	finish(instance);
+}
+
+static void a_program_of_another_version_is_replaced(void **state)
+{
+	const struct bpf_insn pass[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_PASS },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "older", "GPL", pass, 2, NULL);
+	struct instance *instance = make();
+	unsigned int slot;
+	char path[256];
+	__u32 id;
+
+	/* The twin tells which version a port runs. */
+	attach(instance, "v0", &slot);
+	id = xdp_id("v0", false);
+	snprintf(path, sizeof(path), "%s/%s/gen-1/twin-%u", XFIB_PIN_ROOT, name, slot);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(bpf_obj_pin(fd, path), 0);
+	assert_int_equal(ports_reconcile(instance, &err), 1);
+	assert_int_not_equal(xdp_id("v0", false), id);
+	assert_int_equal(ports_reconcile(instance, &err), 0);
+	close(fd);
+	detach(instance, "v0");
+	finish(instance);
+}
+
+/* Another process may hold the lock for long: the daemon must not stop with it. */
+static void reconciling_does_not_wait_for_the_lock(void **state)
+{
+	struct instance *instance = make();
+	char path[256];
+	int fd, status;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/%s/lock", XFIB_RUN_ROOT, name);
+	pid = fork();
+	if (!pid) {
+		fd = open(path, O_RDWR);
+		if (fd < 0 || flock(fd, LOCK_EX))
+			_exit(1);
+		kill(getpid(), SIGSTOP);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_int_equal(ports_reconcile(instance, &err), -EAGAIN);
+	kill(pid, SIGCONT);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 	assert_int_equal(ports_reconcile(instance, &err), 0);
 	finish(instance);
 }
@@ -902,6 +960,8 @@ int main(void)
 		T(a_port_leaves_the_tables_before_it_is_detached),
 		T(a_detach_waits_for_the_daemon),
 		T(an_interrupted_detach_is_ended),
+		T(a_program_of_another_version_is_replaced),
+		T(reconciling_does_not_wait_for_the_lock),
 		T(every_change_touches_the_watched_file),
 		T(a_generation_is_switched_under_traffic),
 		T(a_switch_that_fails_is_taken_back),
