@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <bpf/bpf.h>
 
@@ -144,7 +145,7 @@ int generation_pin(const char *name, unsigned int number, struct bpf_object *obj
 	int rc;
 
 	path_generation(path, name, number, "");
-	rc = pin_mkdir(path);
+	rc = mkdir(path, 0700) ? -errno : 0;
 	for (enum xfib_map i = 0; i < XFIB_MAP_COUNT && !rc; i++) {
 		if (!map_of_generation(i))
 			continue;

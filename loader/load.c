@@ -230,13 +230,10 @@ static int make_instance(const char *name, const struct capacity *capacity, stru
 	path_instance(path, name, "");
 	rc = pin_remove_tree(path); /* remains of one that was never finished */
 	if (!rc)
-		rc = pin_mkdir(XFIB_PIN_ROOT);
-	if (!rc)
-		rc = pin_mkdir(path);
-	if (!rc) {
-		path_instance(path, name, "links");
-		rc = pin_mkdir(path);
-	}
+		rc = make_dirs(XFIB_PIN_ROOT, path, 0700);
+	path_instance(path, name, "links");
+	if (!rc && mkdir(path, 0700))
+		rc = -errno;
 	if (rc)
 		return load_fail(err, rc, "cannot make %s: %s", path, strerror(-rc));
 	rc = make_pins(name, capacity, err);

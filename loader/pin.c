@@ -106,9 +106,16 @@ void path_run(char path[static PATH_SIZE], const char *name, const char *leaf)
 	snprintf(path, PATH_SIZE, "%s/%s%s%s", XFIB_RUN_ROOT, name, *leaf ? "/" : "", leaf);
 }
 
-int pin_mkdir(const char *path)
+int make_dirs(const char *root, const char *path, unsigned int mode)
 {
-	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
+	for (;;) {
+		if (mkdir(root, mode) && errno != EEXIST)
+			return -errno;
+		if (!mkdir(path, mode) || errno == EEXIST)
+			return 0;
+		if (errno != ENOENT)
+			return -errno;
+	}
 }
 
 int pin_open(const char *path, bool writable, int *fd)
@@ -160,14 +167,15 @@ static bool still_named(int fd, const char *path)
 static int lock_file(const char *name, const char *leaf, int operation, int *fd)
 {
 	char path[PATH_SIZE];
+	int rc;
 
 	for (;;) {
 		_cleanup_close_ int f = -1;
 
 		path_run(path, name, "");
-		if ((mkdir(XFIB_RUN_ROOT, 0755) && errno != EEXIST) ||
-		    (mkdir(path, 0755) && errno != EEXIST))
-			return -errno;
+		rc = make_dirs(XFIB_RUN_ROOT, path, 0755);
+		if (rc)
+			return rc;
 		path_run(path, name, leaf);
 		f = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 		if (f < 0 && errno == ENOENT)

@@ -24,8 +24,8 @@ void path_instance(char path[static PATH_SIZE], const char *name, const char *le
 void path_generation(char path[static PATH_SIZE], const char *name, unsigned int number, const char *leaf);
 void path_run(char path[static PATH_SIZE], const char *name, const char *leaf);
 
-/* Directory of mode 0700; one that exists is fine. 0 or -errno. */
-int pin_mkdir(const char *path);
+/* Makes root/ and root/.../path. A root is removed with the last instance in it, also between the two. */
+int make_dirs(const char *root, const char *path, unsigned int mode);
 
 /* Opens a pinned object. 0 and *fd, or -errno. */
 int pin_open(const char *path, bool writable, int *fd);
