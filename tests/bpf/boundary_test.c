@@ -3,8 +3,6 @@
  * Sweeps: every value of a field, or every length of a frame, against a rule written down here once
  * more. What golden_test.c shows by one packet, this proves for the whole range.
  */
-#pragma GCC diagnostic ignored "-Woverride-init" /* overrides the defaults of PKT_IP4() */
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -74,8 +72,8 @@ static void test_mac_bits(void **state)
 		expect_hex(r, "destination MAC, bit", bit, &to,
 			   group ? XFIB_PUNT_GROUP_MAC : XFIB_PUNT_NOT_OUR_MAC, 0);
 		from.smac[bit / 8] ^= 1 << bit % 8;
-		expect_hex(r, "source MAC, bit", bit, &from, group ? XFIB_PUNT_SOURCE_MAC : XFIB_FORWARDED,
-			   NEIGH_WAN_GW4);
+		expect_hex(r, "source MAC, bit", bit, &from,
+			   group ? XFIB_PUNT_SOURCE_MAC : XFIB_FORWARDED, NEIGH_WAN_GW4);
 	}
 }
 
@@ -87,7 +85,8 @@ static void truncate_everywhere(struct router *r, const struct pkt_spec *spec, _
 	pkt_build(spec, &in);
 	for (__u32 full = in.len; in.len >= ETH_HLEN; in.len--) {
 		if (in.len < full)
-			expect_frame(r, "truncated", &in, in.len < ETH_HLEN + header ? XFIB_PUNT_SHORT : cut_packet,
+			expect_frame(r, "truncated", &in,
+				     in.len < ETH_HLEN + header ? XFIB_PUNT_SHORT : cut_packet,
 				     &in);
 	}
 }
@@ -127,7 +126,8 @@ static void test_split_headers(void **state)
 
 			if (router_run_linear(r, &in, linear, &out, &result) == -EINVAL)
 				skip(); /* before 6.18 the kernel chooses the first buffer */
-			assert_int_equal(XFIB_TWIN_VERDICT(result), split ? XFIB_PUNT_SHORT : XFIB_FORWARDED);
+			assert_int_equal(XFIB_TWIN_VERDICT(result),
+					 split ? XFIB_PUNT_SHORT : XFIB_FORWARDED);
 			pkt_assert_equal("split", &out, split ? &in : &want);
 		}
 	}
@@ -141,14 +141,19 @@ static void test_padding(void **state)
 		for (__u32 trailer = 0; trailer < 64; trailer++) {
 			struct pkt_spec v4 = PKT_IP4(.payload = payload, .trailer = trailer);
 			struct pkt_spec v6 = PKT_IP6(.payload = payload, .trailer = trailer);
-			bool short4 = ETH_HLEN + sizeof(struct iphdr) + payload + trailer <= ETH_ZLEN;
-			bool short6 = ETH_HLEN + sizeof(struct ipv6hdr) + payload + trailer <= ETH_ZLEN;
+			bool short4 =
+				ETH_HLEN + sizeof(struct iphdr) + payload + trailer <= ETH_ZLEN;
+			bool short6 =
+				ETH_HLEN + sizeof(struct ipv6hdr) + payload + trailer <= ETH_ZLEN;
 
 			expect(r, "IPv4 padding", &v4,
-			       !trailer || short4 ? XFIB_FORWARDED : XFIB_PUNT_TRAILER, NEIGH_WAN_GW4);
+			       !trailer || short4 ? XFIB_FORWARDED : XFIB_PUNT_TRAILER,
+			       NEIGH_WAN_GW4);
 			expect(r, "IPv6 padding", &v6,
-			       !payload ? XFIB_PUNT_IP6_HEADER :
-			       !trailer || short6 ? XFIB_FORWARDED : XFIB_PUNT_TRAILER, NEIGH_WAN_GW6);
+			       !payload		    ? XFIB_PUNT_IP6_HEADER
+			       : !trailer || short6 ? XFIB_FORWARDED
+						    : XFIB_PUNT_TRAILER,
+			       NEIGH_WAN_GW6);
 		}
 	}
 }
@@ -162,12 +167,12 @@ static void test_ip4_first_byte(void **state)
 	for (__u32 version = 1; version < 16; version++) {
 		for (__u32 ihl = 0; ihl < 16; ihl++) {
 			struct pkt_spec spec = PKT_IP4(.wire_version = version, .ihl = ihl);
-			enum xfib_verdict verdict = version != 4 || ihl < 5 ? XFIB_PUNT_IP4_HEADER :
-						    ihl > 5		    ? XFIB_PUNT_IP4_OPTIONS :
-									      XFIB_FORWARDED;
+			enum xfib_verdict verdict = version != 4 || ihl < 5 ? XFIB_PUNT_IP4_HEADER
+						    : ihl > 5		    ? XFIB_PUNT_IP4_OPTIONS
+									    : XFIB_FORWARDED;
 
-			expect_hex(r, "version and header length", version << 4 | ihl, &spec, verdict,
-				   NEIGH_WAN_GW4);
+			expect_hex(r, "version and header length", version << 4 | ihl, &spec,
+				   verdict, NEIGH_WAN_GW4);
 		}
 	}
 }
@@ -186,8 +191,9 @@ static void test_ip4_total_length(void **state)
 		in.v4.ip.tot_len = htons(length);
 		in.v4.ip.check = pkt_ip4_check(&in);
 		expect_frame(r, "total length", &in,
-			     length < sizeof(struct iphdr) || length > right ? XFIB_PUNT_IP4_HEADER :
-									       XFIB_PUNT_TRAILER, &in);
+			     length < sizeof(struct iphdr) || length > right ? XFIB_PUNT_IP4_HEADER
+									     : XFIB_PUNT_TRAILER,
+			     &in);
 	}
 }
 
@@ -198,7 +204,8 @@ static void test_ip4_ttl(void **state)
 	for (__u32 ttl = 0; ttl < 256; ttl++) {
 		struct pkt_spec spec = PKT_IP4(.ttl = ttl);
 
-		expect_hex(r, "TTL", ttl, &spec, ttl < 2 ? XFIB_PUNT_IP4_TTL : XFIB_FORWARDED, NEIGH_WAN_GW4);
+		expect_hex(r, "TTL", ttl, &spec, ttl < 2 ? XFIB_PUNT_IP4_TTL : XFIB_FORWARDED,
+			   NEIGH_WAN_GW4);
 	}
 }
 
@@ -221,7 +228,8 @@ static void test_ip4_fragments(void **state)
 	for (__u32 field = 0; field < 0x10000; field += field < 0x20 ? 1 : 61) {
 		struct pkt_spec spec = PKT_IP4(.frag_off = field);
 
-		expect_hex(r, "flags and fragment offset", field, &spec, XFIB_FORWARDED, NEIGH_WAN_GW4);
+		expect_hex(r, "flags and fragment offset", field, &spec, XFIB_FORWARDED,
+			   NEIGH_WAN_GW4);
 	}
 }
 
@@ -328,7 +336,8 @@ static void test_ip4_checksum_bits(void **state)
 	struct pkt_spec spec = PKT_IP4();
 
 	pkt_build(&spec, &in);
-	for (__u32 bit = 32; bit < 160; bit++) { /* behind version, length and total length: not its verdicts */
+	for (__u32 bit = 32; bit < 160;
+	     bit++) { /* behind version, length and total length: not its verdicts */
 		in.data[ETH_HLEN + bit / 8] ^= 1 << bit % 8;
 		expect_frame(r, "one bit wrong", &in, XFIB_PUNT_IP4_CHECKSUM, &in);
 		in.data[ETH_HLEN + bit / 8] ^= 1 << bit % 8;
@@ -346,14 +355,16 @@ static void test_ip4_addresses(void **state)
 		__u32 net = hi >> 8;
 		bool bad = net == 0 || net == 127 || net >= 224;
 		struct pkt_spec from = PKT_IP4(.src = addr), to = PKT_IP4(.dst = addr);
-		bool is_route = hi == 0xc000 || hi == 0xcb00 || hi == 0xc633; /* not the default one */
+		bool is_route =
+			hi == 0xc000 || hi == 0xcb00 || hi == 0xc633; /* not the default one */
 
 		if (hi % 7 && net != 169)
 			continue;
 		snprintf(addr, sizeof(addr), "%u.%u.3.4", net, hi & 0xff);
 		expect(r, addr, &from, bad ? XFIB_PUNT_IP4_SOURCE : XFIB_FORWARDED, NEIGH_WAN_GW4);
 		if (!is_route)
-			expect(r, addr, &to, bad || hi == 0xa9fe ? XFIB_PUNT_IP4_DESTINATION : XFIB_FORWARDED,
+			expect(r, addr, &to,
+			       bad || hi == 0xa9fe ? XFIB_PUNT_IP4_DESTINATION : XFIB_FORWARDED,
 			       NEIGH_WAN_GW4);
 	}
 }
@@ -367,8 +378,8 @@ static void test_ip6_version(void **state)
 	for (__u32 version = 1; version < 16; version++) {
 		struct pkt_spec spec = PKT_IP6(.wire_version = version);
 
-		expect_hex(r, "version", version, &spec, version == 6 ? XFIB_FORWARDED : XFIB_PUNT_IP6_HEADER,
-			   NEIGH_WAN_GW6);
+		expect_hex(r, "version", version, &spec,
+			   version == 6 ? XFIB_FORWARDED : XFIB_PUNT_IP6_HEADER, NEIGH_WAN_GW6);
 	}
 }
 
@@ -383,7 +394,9 @@ static void test_ip6_payload_length(void **state)
 			continue;
 		in.v6.ip.payload_len = htons(length);
 		expect_frame(r, "payload length", &in,
-			     !length || length > spec.payload ? XFIB_PUNT_IP6_HEADER : XFIB_PUNT_TRAILER, &in);
+			     !length || length > spec.payload ? XFIB_PUNT_IP6_HEADER
+							      : XFIB_PUNT_TRAILER,
+			     &in);
 	}
 }
 
@@ -394,8 +407,8 @@ static void test_ip6_hop_limit(void **state)
 	for (__u32 limit = 0; limit < 256; limit++) {
 		struct pkt_spec spec = PKT_IP6(.ttl = limit);
 
-		expect_hex(r, "hop limit", limit, &spec, limit < 2 ? XFIB_PUNT_IP6_HOP_LIMIT : XFIB_FORWARDED,
-			   NEIGH_WAN_GW6);
+		expect_hex(r, "hop limit", limit, &spec,
+			   limit < 2 ? XFIB_PUNT_IP6_HOP_LIMIT : XFIB_FORWARDED, NEIGH_WAN_GW6);
 	}
 }
 
@@ -406,8 +419,8 @@ static void test_ip6_next_headers(void **state)
 	for (__u32 next = 0; next < 256; next++) {
 		struct pkt_spec spec = PKT_IP6(.protocol = next);
 
-		expect_hex(r, "next header", next, &spec, next ? XFIB_FORWARDED : XFIB_PUNT_IP6_HOP_BY_HOP,
-			   NEIGH_WAN_GW6);
+		expect_hex(r, "next header", next, &spec,
+			   next ? XFIB_FORWARDED : XFIB_PUNT_IP6_HOP_BY_HOP, NEIGH_WAN_GW6);
 	}
 }
 
@@ -424,10 +437,12 @@ static void test_ip6_addresses(void **state)
 		if (hi % 7 && hi < 0xf000)
 			continue;
 		snprintf(addr, sizeof(addr), "%x:fade:0:0:1:2:3:4", hi);
-		expect(r, addr, &from, multicast || link_local ? XFIB_PUNT_IP6_SOURCE : XFIB_FORWARDED,
+		expect(r, addr, &from,
+		       multicast || link_local ? XFIB_PUNT_IP6_SOURCE : XFIB_FORWARDED,
 		       NEIGH_WAN_GW6);
 		expect(r, addr, &to,
-		       multicast || link_local || site_local ? XFIB_PUNT_IP6_DESTINATION : XFIB_FORWARDED,
+		       multicast || link_local || site_local ? XFIB_PUNT_IP6_DESTINATION
+							     : XFIB_FORWARDED,
 		       NEIGH_WAN_GW6);
 	}
 }
@@ -439,8 +454,11 @@ static void test_ip6_embedded_ip4(void **state)
 
 	for (int mapped = 0; mapped < 2; mapped++) {
 		for (int bit = 0; bit < 128; bit++) {
-			struct in6_addr a = { .s6_addr = { [10] = mapped ? 0xff : 0, [11] = mapped ? 0xff : 0,
-							   [12] = 192, [14] = 2, [15] = 1 } };
+			struct in6_addr a = { .s6_addr = { [10] = mapped ? 0xff : 0,
+							   [11] = mapped ? 0xff : 0,
+							   [12] = 192,
+							   [14] = 2,
+							   [15] = 1 } };
 			char addr[INET6_ADDRSTRLEN];
 			struct pkt_spec from = PKT_IP6(.src = addr), to = PKT_IP6(.dst = addr);
 
@@ -464,14 +482,17 @@ static void expect_mtu(struct router *r, __u32 mtu)
 		struct pkt_spec v6 = PKT_IP6(.payload = mtu + over - sizeof(struct ipv6hdr));
 
 		if (mtu + over <= 0xffff)
-			expect_hex(r, "IPv4 MTU", mtu, &v4, over ? XFIB_PUNT_MTU : XFIB_FORWARDED, NEIGH_JUMBO_GW4);
-		expect_hex(r, "IPv6 MTU", mtu, &v6, over ? XFIB_PUNT_MTU : XFIB_FORWARDED, NEIGH_JUMBO_GW6);
+			expect_hex(r, "IPv4 MTU", mtu, &v4, over ? XFIB_PUNT_MTU : XFIB_FORWARDED,
+				   NEIGH_JUMBO_GW4);
+		expect_hex(r, "IPv6 MTU", mtu, &v6, over ? XFIB_PUNT_MTU : XFIB_FORWARDED,
+			   NEIGH_JUMBO_GW6);
 	}
 }
 
 static void test_mtu(void **state)
 {
-	static const __u16 mtus[] = { 68, 576, 1279, 1280, 1500, 3000, 4096, 9000, 0x7fff, 0x8000, 0xffff };
+	static const __u16 mtus[] = { 68,   576,  1279,	  1280,	  1500,	 3000,
+				      4096, 9000, 0x7fff, 0x8000, 0xffff };
 	struct router *r = fresh_router();
 
 	r->ports[SLOT_LAN].flags |= XFIB_PORT_FRAGS;
@@ -507,32 +528,50 @@ static void test_every_leaf_verdict(void **state)
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
-		{ .name = "every EtherType but IPv4 and IPv6 goes to the kernel", .test_func = test_ethertypes },
+		{ .name = "every EtherType but IPv4 and IPv6 goes to the kernel",
+		  .test_func = test_ethertypes },
 		{ .name = "each bit of both MACs is compared", .test_func = test_mac_bits },
-		{ .name = "a frame cut short at any byte goes to the kernel", .test_func = test_truncated },
-		{ .name = "headers split over two buffers go to the kernel", .test_func = test_split_headers },
-		{ .name = "padding passes up to 60 bytes and no further", .test_func = test_padding },
-		{ .name = "only version 4 with five words is forwarded", .test_func = test_ip4_first_byte },
-		{ .name = "only the right total length is forwarded", .test_func = test_ip4_total_length },
+		{ .name = "a frame cut short at any byte goes to the kernel",
+		  .test_func = test_truncated },
+		{ .name = "headers split over two buffers go to the kernel",
+		  .test_func = test_split_headers },
+		{ .name = "padding passes up to 60 bytes and no further",
+		  .test_func = test_padding },
+		{ .name = "only version 4 with five words is forwarded",
+		  .test_func = test_ip4_first_byte },
+		{ .name = "only the right total length is forwarded",
+		  .test_func = test_ip4_total_length },
 		{ .name = "every TTL above 1 is forwarded as one less", .test_func = test_ip4_ttl },
-		{ .name = "protocol and TOS do not matter", .test_func = test_ip4_protocols_and_tos },
-		{ .name = "fragments of any offset are forwarded", .test_func = test_ip4_fragments },
-		{ .name = "the checksum is right for every header word", .test_func = test_ip4_checksum_all_words },
-		{ .name = "the checksum is right for every TTL where it wraps", .test_func = test_ip4_checksum_wraps },
-		{ .name = "a checksum of negative zero is understood", .test_func = test_ip4_checksum_negative_zero },
-		{ .name = "every wrong checksum goes to the kernel", .test_func = test_ip4_checksum_wrong },
-		{ .name = "each bit of the IPv4 header is in the checksum", .test_func = test_ip4_checksum_bits },
+		{ .name = "protocol and TOS do not matter",
+		  .test_func = test_ip4_protocols_and_tos },
+		{ .name = "fragments of any offset are forwarded",
+		  .test_func = test_ip4_fragments },
+		{ .name = "the checksum is right for every header word",
+		  .test_func = test_ip4_checksum_all_words },
+		{ .name = "the checksum is right for every TTL where it wraps",
+		  .test_func = test_ip4_checksum_wraps },
+		{ .name = "a checksum of negative zero is understood",
+		  .test_func = test_ip4_checksum_negative_zero },
+		{ .name = "every wrong checksum goes to the kernel",
+		  .test_func = test_ip4_checksum_wrong },
+		{ .name = "each bit of the IPv4 header is in the checksum",
+		  .test_func = test_ip4_checksum_bits },
 		{ .name = "IPv4 addresses that are not plain unicast go to the kernel",
 		  .test_func = test_ip4_addresses },
 		{ .name = "only version 6 is forwarded", .test_func = test_ip6_version },
-		{ .name = "only the right payload length is forwarded", .test_func = test_ip6_payload_length },
-		{ .name = "every hop limit above 1 is forwarded as one less", .test_func = test_ip6_hop_limit },
-		{ .name = "every next header but hop-by-hop is forwarded", .test_func = test_ip6_next_headers },
+		{ .name = "only the right payload length is forwarded",
+		  .test_func = test_ip6_payload_length },
+		{ .name = "every hop limit above 1 is forwarded as one less",
+		  .test_func = test_ip6_hop_limit },
+		{ .name = "every next header but hop-by-hop is forwarded",
+		  .test_func = test_ip6_next_headers },
 		{ .name = "IPv6 addresses that are not global unicast go to the kernel",
 		  .test_func = test_ip6_addresses },
-		{ .name = "IPv6 addresses that embed IPv4 ones go to the kernel", .test_func = test_ip6_embedded_ip4 },
+		{ .name = "IPv6 addresses that embed IPv4 ones go to the kernel",
+		  .test_func = test_ip6_embedded_ip4 },
 		{ .name = "the smaller MTU of device and route counts", .test_func = test_mtu },
-		{ .name = "a leaf below 64 is the verdict of its number", .test_func = test_every_leaf_verdict },
+		{ .name = "a leaf below 64 is the verdict of its number",
+		  .test_func = test_every_leaf_verdict },
 	};
 
 	if (expect_args(argc, argv))

@@ -77,7 +77,8 @@ static void build(const struct pkt_spec *spec, enum xfib_verdict verdict, __u32 
 static void check(const char *name, int action, enum xfib_verdict got, enum xfib_verdict want)
 {
 	if (got != want)
-		fail_msg("%s: %s, not %s", name, router_verdict_name(got), router_verdict_name(want));
+		fail_msg("%s: %s, not %s", name, router_verdict_name(got),
+			 router_verdict_name(want));
 	if (action != router_action(want))
 		fail_msg("%s: XDP action %d, not %d", name, action, router_action(want));
 }

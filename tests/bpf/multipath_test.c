@@ -3,8 +3,6 @@
  * Multipath: a flow keeps its leg, flows spread by weight, and a bucket is a next hop like any other.
  * Which leg a flow takes is nobody's business; it is read off the frame that came out.
  */
-#pragma GCC diagnostic ignored "-Woverride-init" /* overrides the defaults of PKT_IP4() */
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -31,12 +29,15 @@ static void leg_mac(__u32 leg, __u8 *mac)
 static struct xfib_nexthop leg_nexthop(__u32 leg)
 {
 	return (struct xfib_nexthop){
-		.kind = XFIB_NH_ADJACENCY, .mtu = ROUTE_MTU_NONE, .arg = NEIGH_FREE + leg,
+		.kind = XFIB_NH_ADJACENCY,
+		.mtu = ROUTE_MTU_NONE,
+		.arg = NEIGH_FREE + leg,
 	};
 }
 
 /* Everything goes to the group. What lies beside its buckets drops, so that a step outside is seen. */
-static void fill_group(struct router *r, enum xfib_nh_kind kind, const struct xfib_nexthop *buckets, __u16 count)
+static void fill_group(struct router *r, enum xfib_nh_kind kind, const struct xfib_nexthop *buckets,
+		       __u16 count)
 {
 	const struct xfib_nexthop drop = { .kind = XFIB_NH_VERDICT, .arg = XFIB_DROP_BLACKHOLE };
 	__u8 mac[ETH_ALEN];
@@ -90,7 +91,8 @@ static __u32 leg_of(const struct router *r, const struct pkt_spec *spec)
 #define SAMPLE 64
 
 /* How many of SAMPLE flows change their leg when `change` is done to their packet. */
-static __u32 changed_legs(const struct router *r, struct pkt_spec base, void (*change)(struct pkt_spec *))
+static __u32 changed_legs(const struct router *r, struct pkt_spec base,
+			  void (*change)(struct pkt_spec *))
 {
 	char src[INET6_ADDRSTRLEN];
 	__u32 changed = 0;
@@ -98,7 +100,8 @@ static __u32 changed_legs(const struct router *r, struct pkt_spec base, void (*c
 	for (__u32 i = 0; i < SAMPLE; i++) {
 		struct pkt_spec a = base, b;
 
-		snprintf(src, sizeof(src), base.version == 4 ? "10.0.1.%u" : "2001:db8:1::%u", i + 1);
+		snprintf(src, sizeof(src), base.version == 4 ? "10.0.1.%u" : "2001:db8:1::%u",
+			 i + 1);
 		a.src = src;
 		b = a;
 		change(&b);
@@ -168,29 +171,35 @@ static void test_l3_ignores_ports(void **state)
 
 static void test_l4_looks_at_ports(void **state)
 {
-	static const __u8 protocols[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP, IPPROTO_DCCP, IPPROTO_UDPLITE };
+	static const __u8 protocols[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP, IPPROTO_DCCP,
+					  IPPROTO_UDPLITE };
 	struct router *r = equal_legs(XFIB_NH_GROUP_L4, LEGS);
 
 	for (size_t i = 0; i < sizeof(protocols); i++) {
-		struct pkt_spec v4 = PKT_IP4(.protocol = protocols[i]), v6 = PKT_IP6(.protocol = protocols[i]);
+		struct pkt_spec v4 = PKT_IP4(.protocol = protocols[i]),
+				v6 = PKT_IP6(.protocol = protocols[i]);
 
 		assert_in_range(changed_legs(r, v4, next_dport), SAMPLE / 2, SAMPLE);
 		assert_in_range(changed_legs(r, v4, next_sport), SAMPLE / 2, SAMPLE);
 		assert_in_range(changed_legs(r, v6, next_dport), SAMPLE / 2, SAMPLE);
 		assert_in_range(changed_legs(r, v6, next_sport), SAMPLE / 2, SAMPLE);
 	}
-	assert_in_range(changed_legs(r, (struct pkt_spec)PKT_IP4(), protocol_tcp), SAMPLE / 2, SAMPLE);
-	assert_in_range(changed_legs(r, (struct pkt_spec)PKT_IP6(), protocol_tcp), SAMPLE / 2, SAMPLE);
+	assert_in_range(changed_legs(r, (struct pkt_spec)PKT_IP4(), protocol_tcp), SAMPLE / 2,
+			SAMPLE);
+	assert_in_range(changed_legs(r, (struct pkt_spec)PKT_IP6(), protocol_tcp), SAMPLE / 2,
+			SAMPLE);
 }
 
 /* What has no ports in its first four bytes (ICMP's are type, code, checksum) must not be asked. */
 static void test_l4_without_ports(void **state)
 {
-	static const __u8 protocols[] = { IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_GRE, IPPROTO_ESP, IPPROTO_AH, 89 };
+	static const __u8 protocols[] = { IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_GRE,
+					  IPPROTO_ESP,	IPPROTO_AH,	89 };
 	struct router *r = equal_legs(XFIB_NH_GROUP_L4, LEGS);
 
 	for (size_t i = 0; i < sizeof(protocols); i++) {
-		struct pkt_spec v4 = PKT_IP4(.protocol = protocols[i]), v6 = PKT_IP6(.protocol = protocols[i]);
+		struct pkt_spec v4 = PKT_IP4(.protocol = protocols[i]),
+				v6 = PKT_IP6(.protocol = protocols[i]);
 
 		assert_int_equal(changed_legs(r, v4, next_dport), 0);
 		assert_int_equal(changed_legs(r, v6, next_dport), 0);
@@ -211,7 +220,8 @@ static void test_fragments_hash_on_addresses(void **state)
 		snprintf(src, sizeof(src), "10.0.2.%u", i + 1);
 		leg = leg_of(r, &first);
 		for (size_t f = 0; f < sizeof(fields) / sizeof(*fields); f++) {
-			struct pkt_spec other = PKT_IP4(.src = src, .frag_off = fields[f], .sport = 7 * f, .dport = f);
+			struct pkt_spec other = PKT_IP4(.src = src, .frag_off = fields[f],
+							.sport = 7 * f, .dport = f);
 
 			assert_int_equal(leg_of(r, &other), leg);
 		}
@@ -244,9 +254,13 @@ static void test_flow_label(void **state)
 {
 	struct router *l3 = equal_legs(XFIB_NH_GROUP_L3, LEGS);
 
-	assert_in_range(changed_legs(l3, (struct pkt_spec)PKT_IP6(), next_label), SAMPLE / 2, SAMPLE);
-	assert_in_range(changed_legs(l3, (struct pkt_spec)PKT_IP6(), first_label_bit), SAMPLE / 2, SAMPLE);
-	assert_int_equal(changed_legs(equal_legs(XFIB_NH_GROUP_L4, LEGS), (struct pkt_spec)PKT_IP6(), next_label), 0);
+	assert_in_range(changed_legs(l3, (struct pkt_spec)PKT_IP6(), next_label), SAMPLE / 2,
+			SAMPLE);
+	assert_in_range(changed_legs(l3, (struct pkt_spec)PKT_IP6(), first_label_bit), SAMPLE / 2,
+			SAMPLE);
+	assert_int_equal(changed_legs(equal_legs(XFIB_NH_GROUP_L4, LEGS),
+				      (struct pkt_spec)PKT_IP6(), next_label),
+			 0);
 }
 
 /* Ports that are cut off cannot be hashed, and must not be read. */
@@ -268,14 +282,16 @@ static void test_every_address_word(void **state)
 	for (enum xfib_nh_kind kind = XFIB_NH_GROUP_L3; kind <= XFIB_NH_GROUP_L4; kind++) {
 		struct router *r = equal_legs(kind, LEGS);
 
-		assert_in_range(changed_legs(r, (struct pkt_spec)PKT_IP4(), next_destination4), SAMPLE / 2, SAMPLE);
+		assert_in_range(changed_legs(r, (struct pkt_spec)PKT_IP4(), next_destination4),
+				SAMPLE / 2, SAMPLE);
 		for (int word = 0; word < 8; word++) {
 			__u32 legs = 0;
 
 			for (__u32 i = 0; i < SAMPLE; i++) {
 				struct in6_addr a = { .s6_addr = { 0x2a } };
 				char addr[INET6_ADDRSTRLEN];
-				struct pkt_spec from = PKT_IP6(.src = addr), to = PKT_IP6(.dst = addr);
+				struct pkt_spec from = PKT_IP6(.src = addr),
+						to = PKT_IP6(.dst = addr);
 
 				a.s6_addr[word % 4 * 4 + 3] = i;
 				inet_ntop(AF_INET6, &a, addr, sizeof(addr));
@@ -342,14 +358,16 @@ static void test_equal_legs_spread(void **state)
 
 	for (int ip6 = 0; ip6 < 2; ip6++) {
 		for (enum flows kind = 0; kind < FLOWS_KINDS; kind++) {
-			struct router *r = equal_legs(kind == FLOWS_HOSTS ? XFIB_NH_GROUP_L3 : XFIB_NH_GROUP_L4, LEGS);
+			struct router *r = equal_legs(
+				kind == FLOWS_HOSTS ? XFIB_NH_GROUP_L3 : XFIB_NH_GROUP_L4, LEGS);
 			double chi = 0, fair = (double)FLOWS / LEGS;
 
 			spread(r, ip6, kind, legs);
 			for (__u32 leg = 0; leg < LEGS; leg++)
 				chi += (legs[leg] - fair) * (legs[leg] - fair) / fair;
 			if (chi > 50)
-				fail_msg("IPv%d, flows %d: chi-square %.1f", ip6 ? 6 : 4, kind, chi);
+				fail_msg("IPv%d, flows %d: chi-square %.1f", ip6 ? 6 : 4, kind,
+					 chi);
 		}
 	}
 }
@@ -428,8 +446,8 @@ static void test_seed(void **state)
 
 /* --- what a bucket may be ------------------------------------------------------------------------- */
 
-static void expect_bucket(struct xfib_nexthop bucket, const struct pkt_spec *spec, enum xfib_verdict verdict,
-			  __u32 via)
+static void expect_bucket(struct xfib_nexthop bucket, const struct pkt_spec *spec,
+			  enum xfib_verdict verdict, __u32 via)
 {
 	struct router *r = pair_get()->twin;
 
@@ -449,14 +467,17 @@ static void test_dead_bucket(void **state)
 static void test_verdict_bucket(void **state)
 {
 	for (__u32 verdict = 1; verdict < XFIB_VERDICT_MAX; verdict++)
-		expect_bucket((struct xfib_nexthop){ .kind = XFIB_NH_VERDICT, .arg = verdict }, &bucket_v4, verdict,
-			      0);
+		expect_bucket((struct xfib_nexthop){ .kind = XFIB_NH_VERDICT, .arg = verdict },
+			      &bucket_v4, verdict, 0);
 }
 
 static void test_connected_bucket(void **state)
 {
-	struct xfib_nexthop connected = { .kind = XFIB_NH_CONNECTED, .mtu = 1280, .arg = IFINDEX_WAN };
-	struct pkt_spec large = PKT_IP4(.dst = "203.0.113.9", .payload = 1281 - sizeof(struct iphdr));
+	struct xfib_nexthop connected = { .kind = XFIB_NH_CONNECTED,
+					  .mtu = 1280,
+					  .arg = IFINDEX_WAN };
+	struct pkt_spec large =
+		PKT_IP4(.dst = "203.0.113.9", .payload = 1281 - sizeof(struct iphdr));
 
 	expect_bucket(connected, &bucket_v4, XFIB_FORWARDED, NEIGH_WAN_HOST4);
 	expect_bucket(connected, &large, XFIB_PUNT_MTU, 0);
@@ -465,7 +486,9 @@ static void test_connected_bucket(void **state)
 
 static void test_unresolved_bucket(void **state)
 {
-	struct xfib_nexthop nobody = { .kind = XFIB_NH_ADJACENCY, .mtu = ROUTE_MTU_NONE, .arg = NEIGH_FREE + LEGS };
+	struct xfib_nexthop nobody = { .kind = XFIB_NH_ADJACENCY,
+				       .mtu = ROUTE_MTU_NONE,
+				       .arg = NEIGH_FREE + LEGS };
 
 	expect_bucket(nobody, &bucket_v4, XFIB_PUNT_NO_NEIGHBOUR, 0);
 	expect_bucket(nobody, &bucket_v6, XFIB_PUNT_NO_NEIGHBOUR, 0);
@@ -475,7 +498,9 @@ static void test_unresolved_bucket(void **state)
 static void test_group_in_group(void **state)
 {
 	for (enum xfib_nh_kind kind = XFIB_NH_GROUP_L3; kind <= XFIB_NH_GROUP_L4 + 1; kind++) {
-		struct xfib_nexthop group = { .kind = kind, .count = 1, .arg = XFIB_DROP_BLACKHOLE };
+		struct xfib_nexthop group = { .kind = kind,
+					      .count = 1,
+					      .arg = XFIB_DROP_BLACKHOLE };
 
 		expect_bucket(group, &bucket_v4, XFIB_PUNT_RACE, 0);
 		expect_bucket(group, &bucket_v6, XFIB_PUNT_RACE, 0);
@@ -486,10 +511,14 @@ int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
 		{ .name = "a flow keeps its leg", .test_func = test_flow_keeps_its_leg },
-		{ .name = "under policy 0 ports and protocol do not matter", .test_func = test_l3_ignores_ports },
-		{ .name = "under policy 1 ports and protocol matter", .test_func = test_l4_looks_at_ports },
-		{ .name = "under policy 1 what has no ports hashes on addresses", .test_func = test_l4_without_ports },
-		{ .name = "all fragments of a datagram take one leg", .test_func = test_fragments_hash_on_addresses },
+		{ .name = "under policy 0 ports and protocol do not matter",
+		  .test_func = test_l3_ignores_ports },
+		{ .name = "under policy 1 ports and protocol matter",
+		  .test_func = test_l4_looks_at_ports },
+		{ .name = "under policy 1 what has no ports hashes on addresses",
+		  .test_func = test_l4_without_ports },
+		{ .name = "all fragments of a datagram take one leg",
+		  .test_func = test_fragments_hash_on_addresses },
 		{ .name = "the don't-fragment bit makes no fragment",
 		  .test_func = test_whole_packets_with_df_hash_on_ports },
 		{ .name = "packets with extension headers hash on addresses",
@@ -497,18 +526,23 @@ int main(int argc, char **argv)
 		{ .name = "under policy 0 the flow label matters, under policy 1 it does not",
 		  .test_func = test_flow_label },
 		{ .name = "ports that are cut off are not read", .test_func = test_short_l4 },
-		{ .name = "each word of both addresses matters", .test_func = test_every_address_word },
-		{ .name = "equal legs get equal shares of 10,000 flows", .test_func = test_equal_legs_spread },
+		{ .name = "each word of both addresses matters",
+		  .test_func = test_every_address_word },
+		{ .name = "equal legs get equal shares of 10,000 flows",
+		  .test_func = test_equal_legs_spread },
 		{ .name = "legs get their weight of 10,000 flows", .test_func = test_weights },
 		{ .name = "all buckets of the largest group are used and none beside it",
 		  .test_func = test_largest_group },
 		{ .name = "a group of one leg is that leg", .test_func = test_group_of_one },
 		{ .name = "another seed makes other choices", .test_func = test_seed },
-		{ .name = "a bucket that is not there goes to the kernel", .test_func = test_dead_bucket },
+		{ .name = "a bucket that is not there goes to the kernel",
+		  .test_func = test_dead_bucket },
 		{ .name = "a bucket may be any verdict", .test_func = test_verdict_bucket },
 		{ .name = "a bucket may be connected", .test_func = test_connected_bucket },
-		{ .name = "a bucket without a neighbour goes to the kernel", .test_func = test_unresolved_bucket },
-		{ .name = "a group in a group goes to the kernel", .test_func = test_group_in_group },
+		{ .name = "a bucket without a neighbour goes to the kernel",
+		  .test_func = test_unresolved_bucket },
+		{ .name = "a group in a group goes to the kernel",
+		  .test_func = test_group_in_group },
 	};
 
 	if (expect_args(argc, argv))

@@ -73,8 +73,8 @@ static __u8 *put_ip6(const struct pkt_spec *spec, __u8 *p)
 	struct ipv6hdr ip = {
 		.version = spec->wire_version ?: 6,
 		.priority = spec->tos >> 4,
-		.flow_lbl = { (spec->tos << 4 & 0xf0) | spec->flow_label >> 16, spec->flow_label >> 8 & 0xff,
-			      spec->flow_label & 0xff },
+		.flow_lbl = { (spec->tos << 4 & 0xf0) | spec->flow_label >> 16,
+			      spec->flow_label >> 8 & 0xff, spec->flow_label & 0xff },
 		.payload_len = htons(spec->payload + spec->length_error),
 		.nexthdr = spec->protocol,
 		.hop_limit = spec->ttl,
@@ -110,7 +110,8 @@ void pkt_build(const struct pkt_spec *spec, struct pkt *pkt)
 	pkt->len = p + spec->trailer - pkt->data;
 }
 
-void pkt_build_forwarded(const struct pkt_spec *spec, const __u8 *dmac, const __u8 *smac, struct pkt *pkt)
+void pkt_build_forwarded(const struct pkt_spec *spec, const __u8 *dmac, const __u8 *smac,
+			 struct pkt *pkt)
 {
 	struct pkt_spec out = *spec;
 
@@ -126,5 +127,6 @@ void pkt_assert_equal(const char *name, const struct pkt *got, const struct pkt 
 		fail_msg("%s: %u bytes, not %u", name, got->len, want->len);
 	for (__u32 i = 0; i < want->len; i++)
 		if (got->data[i] != want->data[i])
-			fail_msg("%s: byte %u is %02x, not %02x", name, i, got->data[i], want->data[i]);
+			fail_msg("%s: byte %u is %02x, not %02x", name, i, got->data[i],
+				 want->data[i]);
 }

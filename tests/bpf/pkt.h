@@ -52,7 +52,7 @@ struct pkt_spec {
 	__u16 ethertype;
 	__u8 version;
 	const char *src, *dst;
-	__u8 ihl;	  /* IPv4: words; above 5 the options are NOPs */
+	__u8 ihl; /* IPv4: words; above 5 the options are NOPs */
 	__u8 tos;
 	__u16 frag_off;	  /* IPv4: flags and offset */
 	__u32 flow_label; /* IPv6 */
@@ -60,13 +60,16 @@ struct pkt_spec {
 	__u8 protocol;
 	__u16 sport, dport;
 	__u32 payload;
-	int length_error; /* added to the total or payload length field */
-	__u16 check_xor;  /* changes the IPv4 checksum */
-	__u32 trailer;	  /* bytes behind the IP packet */
+	int length_error;  /* added to the total or payload length field */
+	__u16 check_xor;   /* changes the IPv4 checksum */
+	__u32 trailer;	   /* bytes behind the IP packet */
 	__u8 wire_version; /* overrides the version field of the header */
 };
 
-/* A spec from defaults and overrides: PKT_IP4(.ttl = 1). -Woverride-init must be off where used. */
+/* A spec from defaults and overrides: PKT_IP4(.ttl = 1). To override them is what they are for. */
+#pragma GCC diagnostic ignored "-Woverride-init"
+
+/* clang-format off */
 #define PKT_HOST_MAC   { 0x02, 0x00, 0x00, 0x00, 0x0a, 0x01 } /* the sender */
 #define PKT_ROUTER_MAC { 0x02, 0x00, 0x00, 0x00, 0x01, 0x03 } /* the router, on its ingress port */
 
@@ -83,11 +86,13 @@ struct pkt_spec {
 		.src = "2001:db8:1::10", .dst = "2001:db8:2::7", .ttl = 64, .protocol = 17, \
 		.sport = 40000, .dport = 53, .payload = 64, __VA_ARGS__ \
 	}
+/* clang-format on */
 
 void pkt_build(const struct pkt_spec *spec, struct pkt *pkt);
 
 /* The frame of `spec` after a router sent it on: new MACs, TTL or hop limit one less. */
-void pkt_build_forwarded(const struct pkt_spec *spec, const __u8 *dmac, const __u8 *smac, struct pkt *pkt);
+void pkt_build_forwarded(const struct pkt_spec *spec, const __u8 *dmac, const __u8 *smac,
+			 struct pkt *pkt);
 
 /* The checksum of an IPv4 header, computed from all of it (RFC 1071). */
 __be16 pkt_ip4_check(const struct pkt *pkt);

@@ -9,8 +9,6 @@
  * The same writer can break the rule (--break MODE). That this is found out proves that the other
  * runs would fail. Races being races, a test asserts it only where it was measured to show each time.
  */
-#pragma GCC diagnostic ignored "-Woverride-init" /* overrides the defaults of PKT_IP4() */
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -76,7 +74,9 @@ static struct ring ring(const struct run *run, __u32 first, __u32 size, __u32 sm
 {
 	bool no_grace = run->breakage == BREAK_NO_GRACE;
 
-	return (struct ring){ .first = first, .size = no_grace ? smallest : size, .no_grace = no_grace };
+	return (struct ring){ .first = first,
+			      .size = no_grace ? smallest : size,
+			      .no_grace = no_grace };
 }
 
 /* Returns when every program that was running has ended: see `grace` in bpf/maps.h. */
@@ -86,7 +86,8 @@ static void wait_grace(const struct router *r)
 	__u32 zero = 0;
 
 	if (inner < 0)
-		inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "inner", sizeof(zero), sizeof(zero), 1, NULL);
+		inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "inner", sizeof(zero), sizeof(zero), 1,
+				       NULL);
 	if (bpf_map_update_elem(r->grace, &zero, &inner, BPF_ANY)) {
 		perror("grace");
 		abort();
@@ -118,7 +119,8 @@ static void store_word(void *word, const void *value)
 
 static void state_mac(__u64 state, __u8 first, __u8 *mac)
 {
-	memcpy(mac, (__u8[]){ first, state >> 32, state >> 24, state >> 16, state >> 8, state }, ETH_ALEN);
+	memcpy(mac, (__u8[]){ first, state >> 32, state >> 24, state >> 16, state >> 8, state },
+	       ETH_ALEN);
 }
 
 static __u64 state_of_mac(const __u8 *mac)
@@ -161,7 +163,9 @@ static void publish_nexthop(struct run *run, struct nexthop_writer *w, __u64 sta
 	__u32 neigh = way == 0 ? ring_last(&w->neighs) : ring_next(&w->neighs, r);
 	__u32 bucket = way == 2 ? ring_next(&w->members, r) : ring_last(&w->members);
 	struct xfib_lladdr lladdr = { .tag = l3if };
-	struct xfib_nexthop via = { .kind = XFIB_NH_ADJACENCY, .mtu = ROUTE_MTU_NONE, .arg = neigh };
+	struct xfib_nexthop via = { .kind = XFIB_NH_ADJACENCY,
+				    .mtu = ROUTE_MTU_NONE,
+				    .arg = neigh };
 	struct xfib_nexthop group = { .kind = XFIB_NH_GROUP_L4, .count = 1, .arg = bucket };
 
 	write_l3if(&r->l3ifs[l3if], state);
@@ -205,7 +209,8 @@ static void host_mac(__u32 host, __u64 state, __u8 *mac)
 	memcpy(mac, (__u8[]){ 0x06, host, state >> 24, state >> 16, state >> 8, state }, ETH_ALEN);
 }
 
-static void insert_host(struct run *run, struct ring *ring, const char *addr, __u32 host, __u64 state)
+static void insert_host(struct run *run, struct ring *ring, const char *addr, __u32 host,
+			__u64 state)
 {
 	struct router *r = run->router;
 	__u32 slot = ring_next(ring, r);
@@ -221,7 +226,8 @@ static void insert_host(struct run *run, struct ring *ring, const char *addr, __
 	n->ifindex = IFINDEX_WAN;
 	host_mac(host, state, lladdr.mac);
 	store_word(&n->lladdr, &lladdr);
-	bpf_map_update_elem(n->ip6 ? r->neigh6 : r->neigh4, n->ip6 ? (void *)&key6 : (void *)&key4, &slot, BPF_ANY);
+	bpf_map_update_elem(n->ip6 ? r->neigh6 : r->neigh4, n->ip6 ? (void *)&key6 : (void *)&key4,
+			    &slot, BPF_ANY);
 }
 
 static void delete_host4(struct router *r, const char *addr)
@@ -276,7 +282,8 @@ static void probe_init(struct probe *p, const struct pkt_spec *spec)
 static bool body_as_wanted(const struct probe *p)
 {
 	return p->out.len == p->want.len &&
-	       !memcmp(p->out.data + 2 * ETH_ALEN, p->want.data + 2 * ETH_ALEN, p->want.len - 2 * ETH_ALEN);
+	       !memcmp(p->out.data + 2 * ETH_ALEN, p->want.data + 2 * ETH_ALEN,
+		       p->want.len - 2 * ETH_ALEN);
 }
 
 static bool untouched(const struct probe *p)
@@ -295,8 +302,9 @@ static bool nexthop_whole(struct probe *p, __u32 result)
 	if (XFIB_TWIN_VERDICT(result) != XFIB_FORWARDED)
 		return false;
 	p->last_state = state;
-	return state == state_of_mac(p->out.eth.h_source) && state >= previous && body_as_wanted(p) &&
-	       !(p->large && odd) && XFIB_TWIN_ACTION(result) == (odd ? XDP_ABORTED : XDP_REDIRECT);
+	return state == state_of_mac(p->out.eth.h_source) && state >= previous &&
+	       body_as_wanted(p) && !(p->large && odd) &&
+	       XFIB_TWIN_ACTION(result) == (odd ? XDP_ABORTED : XDP_REDIRECT);
 }
 
 /* The neighbour's own MAC, or the kernel's turn. */
@@ -308,7 +316,8 @@ static bool neighbour_whole(struct probe *p, __u32 result)
 	if (verdict == XFIB_PUNT_RACE || verdict == XFIB_PUNT_NO_NEIGHBOUR)
 		return untouched(p);
 	p->last_state = state;
-	return verdict == XFIB_FORWARDED && p->out.eth.h_dest[1] == p->host && state >= previous && body_as_wanted(p) &&
+	return verdict == XFIB_FORWARDED && p->out.eth.h_dest[1] == p->host && state >= previous &&
+	       body_as_wanted(p) &&
 	       !memcmp(p->out.eth.h_source, router_l3if(L3IF_WAN)->mac, ETH_ALEN);
 }
 
@@ -316,16 +325,18 @@ static void read_once(struct run *run, struct probe *p)
 {
 	__u32 result = router_run(run->router, &p->in, &p->out);
 	const __u8 *d = p->out.eth.h_dest, *s = p->out.eth.h_source;
-	bool whole = run->scenario == SCENARIO_NEXTHOP ? nexthop_whole(p, result) : neighbour_whole(p, result);
+	bool whole = run->scenario == SCENARIO_NEXTHOP ? nexthop_whole(p, result)
+						       : neighbour_whole(p, result);
 
 	run->frames++;
 	run->forwarded += XFIB_TWIN_VERDICT(result) == XFIB_FORWARDED;
 	if (whole || run->mixed++)
 		return;
-	snprintf(run->example, sizeof(run->example),
-		 "%s, action %u, to %02x:%02x:%02x:%02x:%02x:%02x from %02x:%02x:%02x:%02x:%02x:%02x",
-		 router_verdict_name(XFIB_TWIN_VERDICT(result)), XFIB_TWIN_ACTION(result), d[0], d[1], d[2], d[3],
-		 d[4], d[5], s[0], s[1], s[2], s[3], s[4], s[5]);
+	snprintf(
+		run->example, sizeof(run->example),
+		"%s, action %u, to %02x:%02x:%02x:%02x:%02x:%02x from %02x:%02x:%02x:%02x:%02x:%02x",
+		router_verdict_name(XFIB_TWIN_VERDICT(result)), XFIB_TWIN_ACTION(result), d[0],
+		d[1], d[2], d[3], d[4], d[5], s[0], s[1], s[2], s[3], s[4], s[5]);
 }
 
 /* Enough to say that both sides were at work. */
@@ -334,7 +345,8 @@ static bool worked(const struct run *run)
 	return __atomic_load_n(&run->states, __ATOMIC_RELAXED) >= 1000 && run->forwarded >= 1000;
 }
 
-#define PATIENCE 30 /* seconds; a broken rule shows in milliseconds, a busy machine may take longer */
+#define PATIENCE \
+	30 /* seconds; a broken rule shows in milliseconds, a busy machine may take longer */
 
 /* For some seconds, on a slow machine for longer; enough: stop at this many mixed frames. */
 static void read_for(struct run *run, struct probe *probes, int count, double seconds, __u64 enough)
@@ -349,7 +361,10 @@ static void read_for(struct run *run, struct probe *probes, int count, double se
 static void probes_for_nexthop(struct probe *probes)
 {
 	const struct pkt_spec specs[] = {
-		PKT_IP4(), PKT_IP6(), PKT_IP4(.payload = 1430), PKT_IP6(.payload = 1410),
+		PKT_IP4(),
+		PKT_IP6(),
+		PKT_IP4(.payload = 1430),
+		PKT_IP6(.payload = 1410),
 	};
 
 	for (int i = 0; i < 4; i++) {
@@ -361,7 +376,8 @@ static void probes_for_nexthop(struct probe *probes)
 static void probes_for_neighbour(struct probe *probes)
 {
 	for (int i = 0; i < 4; i++) {
-		struct pkt_spec v4 = PKT_IP4(.dst = host4[i / 2]), v6 = PKT_IP6(.dst = host6[i / 2]);
+		struct pkt_spec v4 = PKT_IP4(.dst = host4[i / 2]),
+				v6 = PKT_IP6(.dst = host6[i / 2]);
 
 		probe_init(&probes[i], i % 2 ? &v6 : &v4);
 		probes[i].host = i / 2;
@@ -422,7 +438,8 @@ static int run_for(struct run *run, const char *object, double seconds, __u64 en
 	else
 		probes_for_neighbour(probes);
 	pin(pthread_self(), cpus[1]);
-	pthread_create(&writer, NULL, run->scenario == SCENARIO_NEXTHOP ? nexthop_writer : neighbour_writer, run);
+	pthread_create(&writer, NULL,
+		       run->scenario == SCENARIO_NEXTHOP ? nexthop_writer : neighbour_writer, run);
 	pin(writer, cpus[0]);
 	while (!__atomic_load_n(&run->states, __ATOMIC_RELAXED))
 		sched_yield();
@@ -435,8 +452,9 @@ static int run_for(struct run *run, const char *object, double seconds, __u64 en
 
 static void report(const struct run *run, const char *name)
 {
-	printf("%s: %llu states, %llu frames, %llu forwarded, %llu mixed%s%s\n", name, run->states, run->frames,
-	       run->forwarded, run->mixed, run->mixed ? ", first: " : "", run->example);
+	printf("%s: %llu states, %llu frames, %llu forwarded, %llu mixed%s%s\n", name, run->states,
+	       run->frames, run->forwarded, run->mixed, run->mixed ? ", first: " : "",
+	       run->example);
 }
 
 /* --- the tests --------------------------------------------------------------------------------------- */
@@ -514,7 +532,9 @@ static int run_broken(const char *mode)
 	while (b <= BREAK_NO_GRACE && strcmp(mode, names[b]))
 		b++;
 	if (b > BREAK_NO_GRACE) {
-		fprintf(stderr, "publication_test: no mode %s; there are nothing, in-place, no-key, no-grace\n", mode);
+		fprintf(stderr,
+			"publication_test: no mode %s; there are nothing, in-place, no-key, no-grace\n",
+			mode);
 		return 2;
 	}
 	for (enum scenario s = SCENARIO_NEXTHOP; s <= SCENARIO_NEIGHBOUR; s++) {
@@ -557,7 +577,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int main(int argc, char **argv)
 {
 	static const struct argp_option argp_options[] = {
-		{ "break", 'b', "MODE", 0, "Break the rule: in-place, no-key, no-grace; exit 1 if it shows", 0 },
+		{ "break", 'b', "MODE", 0,
+		  "Break the rule: in-place, no-key, no-grace; exit 1 if it shows", 0 },
 		{ "seconds", 's', "SEC", 0, "How long each run takes", 0 },
 		{},
 	};
@@ -568,13 +589,16 @@ int main(int argc, char **argv)
 	};
 	static const struct CMUnitTest tests[] = {
 		{ .name = "a next hop that changes is seen whole", .test_func = test_nexthop },
-		{ .name = "neighbours that come and go are not mixed up", .test_func = test_neighbour },
-		{ .name = "an interface record changed in place is found out", .test_func = test_in_place },
+		{ .name = "neighbours that come and go are not mixed up",
+		  .test_func = test_neighbour },
+		{ .name = "an interface record changed in place is found out",
+		  .test_func = test_in_place },
 		{ .name = "interface slots without a grace period are found out",
 		  .test_func = test_nexthop_without_grace },
 		{ .name = "neighbour slots without a grace period are found out",
 		  .test_func = test_neighbour_without_grace },
-		{ .name = "a neighbour key that is not compared is found out", .test_func = test_without_key },
+		{ .name = "a neighbour key that is not compared is found out",
+		  .test_func = test_without_key },
 	};
 
 	argp_err_exit_status = 2;

@@ -17,14 +17,27 @@
 
 static const struct router_l3if l3if_table[] = {
 	[L3IF_LAN - L3IF_LAN] = { SLOT_LAN, IFINDEX_LAN, 1500,
-				  XFIB_L3IF_IP4 | XFIB_L3IF_IP6 | XFIB_L3IF_EGRESS, PKT_ROUTER_MAC },
-	[L3IF_WAN - L3IF_LAN] = { SLOT_WAN, IFINDEX_WAN, 1500, XFIB_L3IF_EGRESS,
+				  XFIB_L3IF_IP4 | XFIB_L3IF_IP6 | XFIB_L3IF_EGRESS,
+				  PKT_ROUTER_MAC },
+	[L3IF_WAN - L3IF_LAN] = { SLOT_WAN,
+				  IFINDEX_WAN,
+				  1500,
+				  XFIB_L3IF_EGRESS,
 				  { 0x02, 0x00, 0x00, 0x00, 0x01, 0x01 } },
-	[L3IF_SMALL - L3IF_LAN] = { SLOT_SMALL, IFINDEX_SMALL, 1400, XFIB_L3IF_EGRESS,
+	[L3IF_SMALL - L3IF_LAN] = { SLOT_SMALL,
+				    IFINDEX_SMALL,
+				    1400,
+				    XFIB_L3IF_EGRESS,
 				    { 0x02, 0x00, 0x00, 0x00, 0x01, 0x02 } },
-	[L3IF_JUMBO - L3IF_LAN] = { SLOT_JUMBO, IFINDEX_JUMBO, 9000, XFIB_L3IF_EGRESS | XFIB_L3IF_SG,
+	[L3IF_JUMBO - L3IF_LAN] = { SLOT_JUMBO,
+				    IFINDEX_JUMBO,
+				    9000,
+				    XFIB_L3IF_EGRESS | XFIB_L3IF_SG,
 				    { 0x02, 0x00, 0x00, 0x00, 0x01, 0x04 } },
-	[L3IF_DOWN - L3IF_LAN] = { SLOT_DOWN, IFINDEX_DOWN, 1500, 0,
+	[L3IF_DOWN - L3IF_LAN] = { SLOT_DOWN,
+				   IFINDEX_DOWN,
+				   1500,
+				   0,
 				   { 0x02, 0x00, 0x00, 0x00, 0x01, 0x05 } },
 };
 
@@ -73,8 +86,10 @@ static int configure(struct router *r, const struct xfib_config *cfg)
 	if (!p || size != sizeof(*cfg))
 		return -1;
 	memcpy(p, cfg, sizeof(*cfg));
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(r->object, "lpm4"), ROUTER_ROUTES_MAX);
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(r->object, "lpm6"), ROUTER_ROUTES_MAX);
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(r->object, "lpm4"),
+				 ROUTER_ROUTES_MAX);
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(r->object, "lpm6"),
+				 ROUTER_ROUTES_MAX);
 	return 0;
 }
 
@@ -104,8 +119,10 @@ static int load(struct router *r, const char *path, const struct xfib_config *cf
 	r->members = map_memory(r, ".bss.members", XFIB_MEMBERS * sizeof(*r->members));
 	r->neighs = map_memory(r, ".bss.neighs", XFIB_NEIGHS * sizeof(*r->neighs));
 	r->hits = map_memory(r, ".bss.hits", XFIB_NEIGHS * sizeof(*r->hits));
-	return r->prog >= 0 && r->ctl && r->ports && r->l3ifs && r->own4 && r->nexthops && r->members &&
-	       r->neighs && r->hits ? 0 : -1;
+	return r->prog >= 0 && r->ctl && r->ports && r->l3ifs && r->own4 && r->nexthops &&
+			       r->members && r->neighs && r->hits
+		       ? 0
+		       : -1;
 }
 
 struct router *router_new(const char *path, const struct xfib_config *cfg)
@@ -196,7 +213,8 @@ void router_default(struct router *r, struct xfib_nexthop nexthop)
 	r->nexthops[XFIB_NH_DEFAULT(ROUTER_FIB, 1)] = nexthop;
 }
 
-void router_neigh(struct router *r, __u32 slot, const char *addr, __u32 ifindex, __u16 l3if, const __u8 *mac)
+void router_neigh(struct router *r, __u32 slot, const char *addr, __u32 ifindex, __u16 l3if,
+		  const __u8 *mac)
 {
 	struct xfib_neigh *n = &r->neighs[slot];
 	struct xfib_neigh6_key key6 = { .ifindex = ifindex };
@@ -215,8 +233,8 @@ void router_neigh(struct router *r, __u32 slot, const char *addr, __u32 ifindex,
 	set(r->neigh6, &key6, &slot);
 }
 
-void router_group(struct router *r, enum xfib_nh_kind kind, __u32 first, const struct xfib_nexthop *buckets,
-		  __u16 count)
+void router_group(struct router *r, enum xfib_nh_kind kind, __u32 first,
+		  const struct xfib_nexthop *buckets, __u16 count)
 {
 	memcpy(&r->members[first], buckets, count * sizeof(*buckets));
 	r->nexthops[NH_GROUP] = (struct xfib_nexthop){ .kind = kind, .count = count, .arg = first };
@@ -272,16 +290,23 @@ static void fill_nexthops(struct router *r)
 
 		router_neigh(r, slot, t->addr, router_l3if(t->l3if)->ifindex, t->l3if, t->mac);
 		r->nexthops[NH_VIA(slot)] = (struct xfib_nexthop){
-			.kind = XFIB_NH_ADJACENCY, .mtu = ROUTE_MTU_NONE, .arg = slot,
+			.kind = XFIB_NH_ADJACENCY,
+			.mtu = ROUTE_MTU_NONE,
+			.arg = slot,
 		};
 	}
 	r->nexthops[NH_WAN_CONNECTED] = (struct xfib_nexthop){
-		.kind = XFIB_NH_CONNECTED, .mtu = ROUTE_MTU_NONE, .arg = IFINDEX_WAN,
+		.kind = XFIB_NH_CONNECTED,
+		.mtu = ROUTE_MTU_NONE,
+		.arg = IFINDEX_WAN,
 	};
 	r->nexthops[NH_LAN_CONNECTED] = (struct xfib_nexthop){
-		.kind = XFIB_NH_CONNECTED, .mtu = ROUTE_MTU_NONE, .arg = IFINDEX_LAN,
+		.kind = XFIB_NH_CONNECTED,
+		.mtu = ROUTE_MTU_NONE,
+		.arg = IFINDEX_LAN,
 	};
-	router_default(r, (struct xfib_nexthop){ .kind = XFIB_NH_VERDICT, .arg = XFIB_PUNT_NO_ROUTE });
+	router_default(r,
+		       (struct xfib_nexthop){ .kind = XFIB_NH_VERDICT, .arg = XFIB_PUNT_NO_ROUTE });
 }
 
 static void fill_routes(struct router *r)
@@ -305,7 +330,9 @@ void router_reset(struct router *r)
 	clear(r);
 	r->ctl->deadline = ROUTER_FAR;
 	r->ports[SLOT_LAN] = (struct xfib_port){
-		.ifindex = IFINDEX_LAN, .l3if = L3IF_LAN, .flags = XFIB_PORT_ENABLED,
+		.ifindex = IFINDEX_LAN,
+		.l3if = L3IF_LAN,
+		.flags = XFIB_PORT_ENABLED,
 	};
 	fill_l3ifs(r);
 	fill_nexthops(r);
@@ -314,17 +341,12 @@ void router_reset(struct router *r)
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static int run(const struct router *r, const struct pkt *in, const struct xdp_md *ctx, struct pkt *out,
-	       __u32 *result)
+static int run(const struct router *r, const struct pkt *in, const struct xdp_md *ctx,
+	       struct pkt *out, __u32 *result)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts,
-		.data_in = in->data,
-		.data_size_in = in->len,
-		.data_out = out->data,
-		.data_size_out = sizeof(out->data),
-		.repeat = 1,
-		.ctx_in = ctx,
-		.ctx_size_in = ctx ? sizeof(*ctx) : 0);
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = in->data, .data_size_in = in->len,
+		    .data_out = out->data, .data_size_out = sizeof(out->data), .repeat = 1,
+		    .ctx_in = ctx, .ctx_size_in = ctx ? sizeof(*ctx) : 0);
 	int err = bpf_prog_test_run_opts(r->prog, &opts);
 
 	if (err)
@@ -342,10 +364,12 @@ int router_run_linear(const struct router *r, const struct pkt *in, __u32 linear
 	return run(r, in, &ctx, out, result);
 }
 
-int router_run_queue(const struct router *r, const struct pkt *in, __u32 ifindex, __u32 queue, struct pkt *out,
-		     __u32 *result)
+int router_run_queue(const struct router *r, const struct pkt *in, __u32 ifindex, __u32 queue,
+		     struct pkt *out, __u32 *result)
 {
-	struct xdp_md ctx = { .data_end = in->len, .ingress_ifindex = ifindex, .rx_queue_index = queue };
+	struct xdp_md ctx = { .data_end = in->len,
+			      .ingress_ifindex = ifindex,
+			      .rx_queue_index = queue };
 
 	return run(r, in, &ctx, out, result);
 }
@@ -379,8 +403,10 @@ __u64 router_jiffies(const char *path)
 
 	assert_non_null(object);
 	assert_int_equal(bpf_object__load(object), 0);
-	assert_int_equal(bpf_prog_test_run_opts(
-		bpf_program__fd(bpf_object__find_program_by_name(object, "xfib_clock")), &opts), 0);
+	assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(bpf_object__find_program_by_name(
+							object, "xfib_clock")),
+						&opts),
+			 0);
 	bpf_object__close(object);
 	return jiffies;
 }

@@ -61,7 +61,7 @@ enum {
 /* cfg of the program; overrides as in PKT_IP4(). */
 #define ROUTER_CFG(...) \
 	(&(struct xfib_config){ .slot = SLOT_LAN, .hash_seed = ROUTER_HASH_SEED, __VA_ARGS__ })
-#define ROUTER_FAR	 (1ull << 62) /* a deadline that no test sees */
+#define ROUTER_FAR (1ull << 62) /* a deadline that no test sees */
 
 struct router_l3if {
 	__u16 port;
@@ -117,11 +117,12 @@ void router_route_fib(struct router *r, __u32 fib, const char *prefix, __u32 lea
 void router_default(struct router *r, struct xfib_nexthop nexthop);
 
 /* Neighbour slot and hash entry. An l3if of 0 makes it one without a valid address. */
-void router_neigh(struct router *r, __u32 slot, const char *addr, __u32 ifindex, __u16 l3if, const __u8 *mac);
+void router_neigh(struct router *r, __u32 slot, const char *addr, __u32 ifindex, __u16 l3if,
+		  const __u8 *mac);
 
 /* A group at NH_GROUP of these buckets, from members[first] on. */
-void router_group(struct router *r, enum xfib_nh_kind kind, __u32 first, const struct xfib_nexthop *buckets,
-		  __u16 count);
+void router_group(struct router *r, enum xfib_nh_kind kind, __u32 first,
+		  const struct xfib_nexthop *buckets, __u16 count);
 
 /* Runs one frame and returns what the program returned; of a twin that is XFIB_TWIN_RESULT(). */
 __u32 router_run(const struct router *r, const struct pkt *in, struct pkt *out);
@@ -134,8 +135,8 @@ int router_run_linear(const struct router *r, const struct pkt *in, __u32 linear
 		      __u32 *result);
 
 /* ... that came in on this device and receive queue. -errno where the kernel refuses. */
-int router_run_queue(const struct router *r, const struct pkt *in, __u32 ifindex, __u32 queue, struct pkt *out,
-		     __u32 *result);
+int router_run_queue(const struct router *r, const struct pkt *in, __u32 ifindex, __u32 queue,
+		     struct pkt *out, __u32 *result);
 
 /* All counters: [slot * cpus + cpu]. */
 size_t router_counters_size(const struct router *r);

@@ -38,3 +38,7 @@ PUBLICATION_OBJS = $(B)/bpf/xfib.bpf.o $(B)/tests/bpf/wide.bpf.o $(B)/tests/bpf/
 .PHONY: check-publication
 check-publication: $(B)/tests/bpf/publication_test $(PUBLICATION_OBJS) ## tables that change under a reader, on two CPUs (root)
 	$(Q)$< $(PUBLICATION_OBJS)
+
+.PHONY: check-traps
+check-traps: ## every trap of tests/TRAPS-COVERAGE.md has a test that exists, or a reason
+	$(Q)tests/traps-coverage.sh

@@ -3,8 +3,6 @@
  * What the program writes besides the frame: counters of its own CPU, and the hit mark of a stale
  * neighbour. Everything else must be as it was.
  */
-#pragma GCC diagnostic ignored "-Woverride-init" /* overrides the defaults of PKT_IP4() */
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -74,15 +72,19 @@ static void test_counters(void **state)
 	static const struct counted table[] = {
 		{ "forwarded IPv4", PKT_IP4(), XFIB_FORWARDED, SLOT_WAN },
 		{ "forwarded IPv6", PKT_IP6(), XFIB_FORWARDED, SLOT_WAN },
-		{ "forwarded out of another port", PKT_IP4(.dst = "100.64.0.1"), XFIB_FORWARDED, SLOT_SMALL },
-		{ "forwarded with padding", PKT_IP4(.payload = 1, .trailer = 25), XFIB_FORWARDED, SLOT_WAN },
-		{ "several buffers", PKT_IP4(.dst = "100.64.0.2", .payload = 8000), XFIB_FORWARDED, SLOT_JUMBO },
+		{ "forwarded out of another port", PKT_IP4(.dst = "100.64.0.1"), XFIB_FORWARDED,
+		  SLOT_SMALL },
+		{ "forwarded with padding", PKT_IP4(.payload = 1, .trailer = 25), XFIB_FORWARDED,
+		  SLOT_WAN },
+		{ "several buffers", PKT_IP4(.dst = "100.64.0.2", .payload = 8000), XFIB_FORWARDED,
+		  SLOT_JUMBO },
 		{ "expired", PKT_IP4(.ttl = 1), XFIB_PUNT_IP4_TTL, -1 },
 		{ "another MAC", PKT_IP6(.dmac = { 2 }), XFIB_PUNT_NOT_OUR_MAC, -1 },
 		{ "egress down", PKT_IP4(.dst = "100.64.0.3"), XFIB_PUNT_EGRESS_DOWN, -1 },
 		{ "over the MTU in several buffers", PKT_IP4(.payload = 8000), XFIB_PUNT_MTU, -1 },
 		{ "dropped", PKT_IP6(.dst = "2001:db8:4::1"), XFIB_DROP_BLACKHOLE, -1 },
-		{ "only an Ethernet header", PKT_IP4(.version = 0, .payload = 0), XFIB_PUNT_SHORT, -1 },
+		{ "only an Ethernet header", PKT_IP4(.version = 0, .payload = 0), XFIB_PUNT_SHORT,
+		  -1 },
 	};
 	struct router *routers[] = { pair_get()->twin, pair_get()->attached };
 
@@ -117,7 +119,8 @@ static int open_queue(struct ifreq *ifr)
 
 static void test_queues(void **state)
 {
-	struct ifreq ifr = { .ifr_name = "xfib%d", .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_MULTI_QUEUE };
+	struct ifreq ifr = { .ifr_name = "xfib%d",
+			     .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_MULTI_QUEUE };
 	struct router *r = pair_get()->twin;
 	_cleanup_free_ struct xfib_counters *all = calloc(1, router_counters_size(r));
 	struct pkt_spec spec = PKT_IP4();
@@ -185,8 +188,13 @@ static void snapshot(const struct router *r, struct tables *t)
 static void test_tables_are_only_read(void **state)
 {
 	static const struct pkt_spec packets[] = {
-		PKT_IP4(), PKT_IP6(), PKT_IP4(.dst = "203.0.113.9"), PKT_IP6(.dst = "2001:db8:3::9"),
-		PKT_IP4(.ttl = 1), PKT_IP4(.dst = "8.8.8.8"), PKT_IP4(.src = "192.0.2.1"),
+		PKT_IP4(),
+		PKT_IP6(),
+		PKT_IP4(.dst = "203.0.113.9"),
+		PKT_IP6(.dst = "2001:db8:3::9"),
+		PKT_IP4(.ttl = 1),
+		PKT_IP4(.dst = "8.8.8.8"),
+		PKT_IP4(.src = "192.0.2.1"),
 	};
 	struct router *r = pair_get()->twin;
 
@@ -253,7 +261,8 @@ static void test_last_slot_is_marked(void **state)
 	__u32 last = XFIB_NEIGHS - 1;
 
 	router_reset(r);
-	router_neigh(r, last, "203.0.113.1", IFINDEX_WAN, L3IF_WAN | XFIB_NEIGH_WATCH, router_neighs[NEIGH_WAN_GW4].mac);
+	router_neigh(r, last, "203.0.113.1", IFINDEX_WAN, L3IF_WAN | XFIB_NEIGH_WATCH,
+		     router_neighs[NEIGH_WAN_GW4].mac);
 	r->nexthops[NH_VIA(NEIGH_WAN_GW4)].arg = last;
 	expect(r, "last slot", &spec, XFIB_FORWARDED, NEIGH_WAN_GW4);
 	assert_int_equal(marked_slot(r), last);
@@ -312,14 +321,20 @@ static void test_mark_is_written_once_a_tick(void **state)
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
-		{ .name = "a packet moves its own counters and no other", .test_func = test_counters },
-		{ .name = "receive queues are counted, the last for all above", .test_func = test_queues },
+		{ .name = "a packet moves its own counters and no other",
+		  .test_func = test_counters },
+		{ .name = "receive queues are counted, the last for all above",
+		  .test_func = test_queues },
 		{ .name = "the tables are only read", .test_func = test_tables_are_only_read },
-		{ .name = "a stale neighbour is marked as used", .test_func = test_watched_neighbours_are_marked },
-		{ .name = "the last neighbour slot is marked like any other", .test_func = test_last_slot_is_marked },
-		{ .name = "other neighbours are not marked", .test_func = test_others_are_not_marked },
+		{ .name = "a stale neighbour is marked as used",
+		  .test_func = test_watched_neighbours_are_marked },
+		{ .name = "the last neighbour slot is marked like any other",
+		  .test_func = test_last_slot_is_marked },
+		{ .name = "other neighbours are not marked",
+		  .test_func = test_others_are_not_marked },
 		{ .name = "an old mark is renewed", .test_func = test_old_mark_is_renewed },
-		{ .name = "a mark is written once a tick", .test_func = test_mark_is_written_once_a_tick },
+		{ .name = "a mark is written once a tick",
+		  .test_func = test_mark_is_written_once_a_tick },
 	};
 
 	if (expect_args(argc, argv))
