@@ -245,7 +245,7 @@ static int settle(const struct instance *instance, unsigned int slot, enum xfib_
 	intent->prog_id = 0;
 	intent->attach = XFIB_DETACHED;
 	intent->mode = mode;
-	snprintf(intent->error, sizeof(intent->error), "being attached");
+	memset(intent->error, 0, sizeof(intent->error));
 	rc = intent_write(instance, slot, intent);
 	if (!rc)
 		rc = port_start(instance, gen, slot, ifindex, intent, err);

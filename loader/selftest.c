@@ -394,6 +394,7 @@ int selftest_run(struct load_error *err)
 	__u32 len = sizeof(info);
 	int rc = load_private(&obj, err), fd;
 
+	passed = false;
 	if (rc)
 		return rc;
 	rc = fill_interfaces(obj) ?: fill_neighbours(obj) ?: fill_nexthops(obj) ?: fill_routes(obj);

@@ -60,6 +60,20 @@ int __wrap_bpf_link_update(int link_fd, int prog_fd, const struct bpf_link_updat
 	return __real_bpf_link_update(link_fd, prog_fd, opts);
 }
 
+/* A kernel that answers wrongly: this run comes back with one byte changed. */
+static int corrupt_at = -1;
+
+int __real_bpf_prog_test_run_opts(int fd, struct bpf_test_run_opts *opts);
+int __wrap_bpf_prog_test_run_opts(int fd, struct bpf_test_run_opts *opts);
+int __wrap_bpf_prog_test_run_opts(int fd, struct bpf_test_run_opts *opts)
+{
+	int rc = __real_bpf_prog_test_run_opts(fd, opts);
+
+	if (!rc && corrupt_at >= 0 && !corrupt_at--)
+		((__u8 *)opts->data_out)[24] ^= 1;
+	return rc;
+}
+
 /* Without CAP_SYS_ADMIN, as far as the loader can tell: it attaches directly then. */
 bool __wrap_preflight_capable(unsigned int capability);
 bool __wrap_preflight_capable(unsigned int capability)
@@ -113,7 +127,7 @@ static int netns_teardown(void **state)
 {
 	sh("rm -rf %s/%s %s/%s; rmdir --ignore-fail-on-non-empty %s %s 2>/dev/null", XFIB_PIN_ROOT,
 	   name, XFIB_RUN_ROOT, name, XFIB_PIN_ROOT, XFIB_RUN_ROOT);
-	die_at = fail_update_at = -1;
+	die_at = fail_update_at = corrupt_at = -1;
 	return 0;
 }
 
@@ -895,6 +909,25 @@ static void the_self_test_passes(void **state)
 	assert_non_null(selftest_tag());
 }
 
+static void a_program_that_fails_the_self_test_is_not_attached(void **state)
+{
+	struct instance *instance = make();
+	unsigned int slot;
+
+	corrupt_at = 2;
+	assert_int_equal(selftest_run(&err), -EILSEQ);
+	assert_non_null(strstr(err.text, "'IPv4 gateway', byte 24"));
+	assert_null(selftest_tag());
+	corrupt_at = 0;
+	assert_int_equal(port_attach(instance, "v0", XFIB_MODE_NATIVE, false, &slot, &err),
+			 -EILSEQ);
+	assert_int_equal(xdp_id("v0", false), 0);
+	assert_string_equal(intent_of(instance, 0).ifname, "");
+	attach(instance, "v0", &slot);
+	detach(instance, "v0");
+	finish(instance);
+}
+
 static void a_twin_runs_and_counts_for_itself(void **state)
 {
 	struct instance *instance = make();
@@ -968,6 +1001,7 @@ int main(void)
 		T(a_switch_killed_halfway_is_taken_back),
 		T(a_grace_period_ends),
 		T(the_self_test_passes),
+		T(a_program_that_fails_the_self_test_is_not_attached),
 		T(a_twin_runs_and_counts_for_itself),
 		T(jiffies_advance_with_hz),
 	};

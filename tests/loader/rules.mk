@@ -9,7 +9,7 @@ $(LOADERTESTS): $(B)/tests/loader/%: $(B)/tests/loader/%.o $(call objs,$(COMMON)
 
 # Faults: a process killed at a pin, a refused update; and a process that must attach directly.
 $(B)/tests/loader/loader_test: LOADERTEST_WRAP := \
-	-Wl,--wrap=bpf_obj_pin,--wrap=bpf_link_update,--wrap=preflight_capable
+	-Wl,--wrap=bpf_obj_pin,--wrap=bpf_link_update,--wrap=preflight_capable,--wrap=bpf_prog_test_run_opts
 $(B)/tests/loader/dispatcher_test: LOADERTEST_WRAP := -Wl,--wrap=bpf_obj_pin
 
 .PHONY: check-loader
