@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Sysctls that the kernel does not announce: read every second. */
+/*
+ * Sysctls that the kernel does not announce: read every second, and at once when a link or an
+ * address has changed, which is what some of them lead to.
+ */
 #include <limits.h>
 #include <stdio.h>
 
@@ -18,18 +21,27 @@ static int read_sysctl(const char *name, int absent)
 	return f && fscanf(f, "%d", &value) == 1 ? value : absent;
 }
 
+static int read_conf(const char *family, const struct link *link, const char *name, int absent)
+{
+	char path[64 + IFNAMSIZ];
+
+	snprintf(path, sizeof(path), "%s/conf/%s/%s", family, link->ev.name, name);
+	return read_sysctl(path, absent);
+}
+
 /* Per interface only for ports: nothing else depends on it. */
 static void update_ports(struct daemon *d)
 {
-	char name[64 + IFNAMSIZ];
-
 	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
 		const struct link *link = model_link(&d->model, d->fib.port[i].ifindex);
+		struct link_settings s;
 
 		if (!link)
 			continue;
-		snprintf(name, sizeof(name), "ipv4/conf/%s/send_redirects", link->ev.name);
-		model_set_send_redirects(&d->model, link->ifindex, read_sysctl(name, 1));
+		s.send_redirects = read_conf("ipv4", link, "send_redirects", 1);
+		s.disable_ipv6 = read_conf("ipv6", link, "disable_ipv6", 1);
+		s.mtu6 = read_conf("ipv6", link, "mtu", 0);
+		model_set_link_settings(&d->model, link->ifindex, &s);
 	}
 }
 

@@ -43,6 +43,8 @@ static void apply(const struct event *ev, void *arg)
 
 	/* Without room the model says itself that the table is wanted again. */
 	model_apply(&d->model, ev);
+	if (!ev->dump && (ev->kind == EVENT_LINK || ev->kind == EVENT_ADDR))
+		d->sync.look = true;
 }
 
 /* --- dumps ------------------------------------------------------------------------------------ */
@@ -206,6 +208,9 @@ static void read_monitor(struct daemon *d, struct nl_monitor *monitor, __u32 tab
 	__u64 start = now_ns(), took;
 
 	drain(d, monitor, tables);
+	if (d->sync.look && d->fib.started)
+		settings_update(d);
+	d->sync.look = false;
 	daemon_commit(d);
 	took = (now_ns() - start) / 1000;
 	if (took > d->lag_us)

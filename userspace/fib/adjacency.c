@@ -153,7 +153,7 @@ static void build(struct build *b, struct fib *fib, const struct path *path)
 		b->verdict = type_verdict(fib, key->type);
 	else if (key->encap)
 		b->verdict = XFIB_PUNT_ENCAP;
-	else if (!key->complete || (!key->nhid && !key->legs))
+	else if (!key->modelled || (!key->nhid && !key->legs))
 		b->verdict = XFIB_PUNT_UNSUPPORTED_ROUTE;
 	else if (key->nhid)
 		add_nexthop(b, key->nhid, 1, false);
@@ -357,7 +357,7 @@ __u32 path_leaf(struct fib *fib, struct path *path)
 {
 	struct xfib_nexthop word = path_word(fib, path);
 
-	if (path->key.type != RTN_UNICAST || path->key.encap || !path->key.complete)
+	if (path->key.type != RTN_UNICAST || path->key.encap || !path->key.modelled)
 		return word.arg;
 	if (path->fib.leaf)
 		return path->fib.leaf;

@@ -117,6 +117,7 @@ static int apply_link(struct model *m, const struct event *ev)
 	__u32 ifindex = e->ifindex;
 	struct link *link = model_link(m, ifindex);
 	bool was_up, had_carrier;
+	unsigned int old_mtu;
 
 	if (overtaken(m, NL_LINKS, ev, &ifindex, sizeof(ifindex))) {
 		if (link)
@@ -155,7 +156,11 @@ static int apply_link(struct model *m, const struct event *ev)
 	}
 	was_up = link->ev.up;
 	had_carrier = link->ev.carrier;
+	old_mtu = link->ev.mtu;
 	link->ev = *e;
+	/* A new MTU becomes IPv6's too, but only after this message was made (addrconf_notify()). */
+	if (old_mtu && old_mtu != e->mtu)
+		link->ev.ip6.mtu = e->mtu;
 	if (e->has_ip4_conf) {
 		link->forwarding4 = e->ip4.forwarding;
 		link->rp_filter = e->ip4.rp_filter;
@@ -187,13 +192,17 @@ void model_set_features(struct model *m, __u32 ifindex, bool xmit, bool sg)
 	m->hooks->link(m->hooks_arg, link, false);
 }
 
-void model_set_send_redirects(struct model *m, __u32 ifindex, int send_redirects)
+void model_set_link_settings(struct model *m, __u32 ifindex, const struct link_settings *settings)
 {
 	struct link *link = model_link(m, ifindex);
+	struct link_event *ev = link ? &link->ev : NULL;
 
-	if (!link || link->ev.ip4.send_redirects == send_redirects)
+	if (!ev || (ev->ip4.send_redirects == settings->send_redirects &&
+		    ev->ip6.disable == settings->disable_ipv6 && ev->ip6.mtu == settings->mtu6))
 		return;
-	link->ev.ip4.send_redirects = send_redirects;
+	ev->ip4.send_redirects = settings->send_redirects;
+	ev->ip6.disable = settings->disable_ipv6;
+	ev->ip6.mtu = settings->mtu6;
 	m->hooks->link(m->hooks_arg, link, false);
 }
 

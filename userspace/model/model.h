@@ -160,7 +160,11 @@ void model_dump_abort(struct model *m, enum nl_table table);
 
 void model_set_settings(struct model *m, const struct settings *settings);
 void model_set_features(struct model *m, __u32 ifindex, bool xmit, bool sg);
-void model_set_send_redirects(struct model *m, __u32 ifindex, int send_redirects);
+/* What the kernel does not announce of an interface. */
+struct link_settings {
+	int send_redirects, disable_ipv6, mtu6;
+};
+void model_set_link_settings(struct model *m, __u32 ifindex, const struct link_settings *settings);
 
 struct link *model_link(const struct model *m, __u32 ifindex);
 /* NULL also for one that was deleted a moment ago, whether or not it is there again. */

@@ -118,7 +118,7 @@ struct path_key *path_key_of_route(const struct route_event *route, struct path_
 	memset(key, 0, sizeof(*key) + legs * sizeof(key->leg[0]));
 	key->family = route->family;
 	key->type = route->type;
-	key->complete = !route->truncated;
+	key->modelled = !route->truncated && !route->pref_expires;
 	key->nhid = route->type == RTN_UNICAST ? route->nhid : 0;
 	key->mtu = route->type == RTN_UNICAST ? route->mtu : 0;
 	key->legs = legs;

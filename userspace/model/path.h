@@ -27,7 +27,7 @@ struct path_key {
 	__u8 family;   /* of the route */
 	__u8 type;     /* RTN_*, or PATH_PROXY */
 	__u8 encap;    /* bool: some leg has an encapsulation */
-	__u8 complete; /* bool: all legs are here */
+	__u8 modelled; /* bool: all legs are here, and the route has no lifetime */
 	__u32 mtu;     /* 0: none */
 	__u32 nhid;    /* 0: legs below; else they are the nexthop object's */
 	__u32 salt;    /* tells selective routes apart that are alike but for TOS or source */

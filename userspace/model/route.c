@@ -288,7 +288,7 @@ int model_apply_route(struct model *m, const struct event *ev)
 int model_mark_proxy(struct model *m, struct addr addr, bool del)
 {
 	const struct event add = { .kind = EVENT_ROUTE };
-	const struct path_key key = { .family = IP6, .type = PATH_PROXY, .complete = 1 };
+	const struct path_key key = { .family = IP6, .type = PATH_PROXY, .modelled = 1 };
 	struct rib_route id = { .table = XFIB_TABLE_MARKER };
 	struct rib *rib = &m->rib[IP6];
 	struct path *path;
