@@ -419,26 +419,49 @@ struct nexthop *model_nexthop(const struct model *m, __u32 id)
 {
 	struct nexthop *nexthop = nexthop_find(m, id);
 
-	return nexthop && !nexthop->settle.on ? nexthop : NULL;
+	return nexthop && !nexthop->gone && !nexthop->settle.on ? nexthop : NULL;
 }
 
-/* Its routes go with it, IPv4 ones without a notification. */
+static void nexthop_free(struct model *m, struct nexthop *nexthop)
+{
+	HASH_DEL(m->nexthops, nexthop);
+	free(nexthop->ev);
+	free(nexthop);
+}
+
+static bool has_routes(const struct model *m, __u32 nhid)
+{
+	for (__u32 i = 1; i < m->paths.used; i++) {
+		const struct path *path = path_at(&m->paths, i);
+
+		if (path && path->refs && path->key.nhid == nhid)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Its routes go with it, IPv4 ones without a notification. A routing daemon that tidies up its unused
+ * objects must not make us read a million routes again.
+ */
 static void nexthop_remove(struct model *m, struct nexthop *nexthop)
 {
+	__u32 id = nexthop->id;
+
 	nexthop->gone = true;
-	settle_begin(m, &nexthop->settle);
-	m->hooks->nexthop(m->hooks_arg, nexthop->id);
+	if (has_routes(m, id))
+		settle_begin(m, &nexthop->settle);
+	m->hooks->nexthop(m->hooks_arg, id);
+	if (!nexthop->settle.on)
+		nexthop_free(m, nexthop);
 }
 
 static void nexthop_settled(struct model *m, struct nexthop *nexthop)
 {
-	if (!nexthop->gone) {
+	if (nexthop->gone)
+		nexthop_free(m, nexthop);
+	else
 		m->hooks->nexthop(m->hooks_arg, nexthop->id);
-		return;
-	}
-	HASH_DEL(m->nexthops, nexthop);
-	free(nexthop->ev);
-	free(nexthop);
 }
 
 static int apply_nexthop(struct model *m, const struct event *ev)
