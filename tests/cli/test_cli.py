@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -84,9 +85,15 @@ class Router:
         subprocess.run(["ip", "netns", "del", self.name], check=False)
 
 
+def unwind(*_):
+    """Ends the run through all fixtures."""
+    raise KeyboardInterrupt
+
+
 @pytest.fixture(scope="module")
 def bare():
     """The namespace without an instance."""
+    signal.signal(signal.SIGTERM, unwind)
     router = Router(f"xfib-cli-{os.getpid()}")
     try:
         router.make()
@@ -576,6 +583,34 @@ def test_the_daemons_tables_forward_as_the_kernel(live, dst):
     answer = router.json("lookup", dst, "iif", "p0")
     assert answer["verdict"] == "forwarded" and answer["agree"] is True
     assert answer["nexthop"]["dev"] == answer["kernel"]["dev"] == "p1"
+
+
+def test_stats_counts_what_is_forwarded(live):
+    router, _ = live
+
+    def port(name):
+        return next(p for p in router.json("stats")["ports"] if p["ifname"] == name)
+
+    mac = json.loads(router.must("ip", "-j", "link", "show", "p0"))[0]["address"]
+    before = port("p1")["tx_packets"], port("p1")["tx_bytes"], port("p0")["verdicts"].get("forwarded", 0)
+    router.must("/usr/bin/python3", "-c", "from scapy.all import *; import socket;"
+                f"p = bytes(Ether(dst='{mac}', src='02:00:00:00:00:01') / IP(src='10.0.0.2', dst='198.51.100.7')"
+                " / UDP() / bytes(58)); s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW);"
+                "s.bind(('h0', 0)); [s.send(p) for _ in range(5)]")
+    after = port("p1")["tx_packets"], port("p1")["tx_bytes"], port("p0")["verdicts"]["forwarded"]
+    assert [b - a for a, b in zip(before, after)] == [5, 500, 5]
+
+
+def test_verify_does_not_mistake_a_change_for_a_mismatch(live):
+    router, _ = live
+    flip = "".join(f"route replace 198.51.100.0/24 via 10.0.1.{2 + i % 2}\n" for i in range(4001))
+    with subprocess.Popen(["nsenter", f"--net=/run/netns/{router.name}", "ip", "-batch", "-"],
+                          stdin=subprocess.PIPE, text=True) as batch:
+        batch.stdin.write(flip)
+        batch.stdin.close()
+        assert router.json("verify", "--samples", "5000")["mismatches"] == 0
+        assert batch.wait() == 0
+    router.must("ip", "route", "replace", "198.51.100.0/24", "via", "10.0.1.2")
 
 
 def test_status_tells_that_the_daemon_died(live):
