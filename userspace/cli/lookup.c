@@ -16,6 +16,7 @@
 #include "leaf.h"
 #include "lpm.h"
 #include "packet.h"
+#include "source.h"
 #include "text.h"
 #include "view.h"
 
@@ -139,89 +140,11 @@ static int choose_port(struct lookup *l, const char *iif)
 	return 0;
 }
 
-struct own {
-	struct addr_event *addr;
-	size_t count;
-	int error;
-};
-
-static void add_own(const struct event *ev, void *arg)
-{
-	struct own *own = arg;
-	struct addr_event *grown;
-
-	if (ev->kind != EVENT_ADDR)
-		return;
-	grown = reallocarray(own->addr, own->count + 1, sizeof(*grown));
-	if (!grown) {
-		own->error = -ENOMEM;
-		return;
-	}
-	own->addr = grown;
-	own->addr[own->count++] = ev->addr;
-}
-
-static bool is_own(const struct own *own, enum family f, struct addr a)
-{
-	for (size_t i = 0; i < own->count; i++)
-		if (own->addr[i].family == f && addr_equal(own->addr[i].addr, a))
-			return true;
-	return false;
-}
-
-/* The address `n` behind the first one of the prefix. */
-static struct addr nth_address(enum family f, struct addr prefix, __u64 n)
-{
-	if (f == IP4)
-		prefix.hi += n << 32;
-	else
-		prefix.lo += n;
-	return prefix;
-}
-
-/* A host of a subnet that is neither we, nor the destination, nor all or none of the hosts. */
-static bool pick_host(const struct lookup *l, const struct own *own,
-		      const struct addr_event *subnet, struct addr *host)
-{
-	unsigned int bits = family_bits(l->family), len = subnet->prefixlen;
-	struct addr first = addr_mask(subnet->addr, len), a;
-	__u64 hosts = bits - len >= 16 ? 65536 : 1ull << (bits - len);
-
-	for (__u64 n = len + 1 < bits; n < hosts - (len + 1 < bits); n++) {
-		a = nth_address(l->family, first, n);
-		if (addr_equal(a, l->dst) || is_own(own, l->family, a))
-			continue;
-		*host = a;
-		return true;
-	}
-	return false;
-}
-
-static bool is_link_local(enum family f, struct addr a)
-{
-	return f == IP4 ? a.hi >> 48 == 0xa9fe : a.hi >> 54 == 0xfe80 >> 6;
-}
-
 static int choose_source(struct lookup *l)
 {
-	const char *documentation =
-		l->family == IP4 ? "192.0.2.1" : "2001:db8::1"; /* RFC 5737, 3849 */
-	struct own own = { 0 };
-	enum family f;
-	int r = nl_dump_all(NL_ADDRS, add_own, &own);
-	bool found = false;
+	int r = source_choose(l->family, l->dst, l->iif, &l->src);
 
-	r = r ? r : own.error;
-	for (size_t i = 0; !r && !found && i < own.count; i++) {
-		const struct addr_event *a = &own.addr[i];
-
-		found = a->family == l->family && a->ifindex == l->iif &&
-			!is_link_local(a->family, a->addr) && pick_host(l, &own, a, &l->src);
-	}
-	free(own.addr);
-	if (r)
-		return log_errno(r, "cannot read the addresses");
-	return found ? 0 : addr_parse(documentation, &f, &l->src);
+	return r ? log_errno(r, "cannot read the addresses") : 0;
 }
 
 /* --- what xfib does ------------------------------------------------------------------------- */

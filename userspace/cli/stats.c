@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * xfib stats: the per-CPU counters, summed. What was counted by ports that are gone stays in the
- * totals until their slot is used again.
- */
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-#include <errno.h>
+/* xfib stats: packets by verdict and by port, once or with rates. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +7,8 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "ethtool.h"
+#include "counters.h"
 #include "text.h"
-#include "view.h"
 
 struct stats_args {
 	bool per_cpu, all;
@@ -60,68 +53,6 @@ static const struct argp argp = {
 	.doc = "Packets by verdict and by port. TX is what was handed to the egress device; TX-DROPS what it "
 	       "did not take, where its driver tells.\vExample: xfib stats -i 1",
 };
-
-/* --- reading -------------------------------------------------------------------------------- */
-
-struct port_sum {
-	struct xfib_count rx, tx, verdict[XFIB_VERDICTS_MAX];
-	__u64 queue[XFIB_QUEUES];
-	__u64 drops;
-	bool has_drops;
-};
-
-struct sample {
-	struct timespec when;
-	int cpus;
-	struct xfib_count verdict[XFIB_VERDICTS_MAX];
-	struct port_sum port[XFIB_PORTS];
-	struct xfib_count cpu[]; /* [cpu][verdict] */
-};
-
-static void add(struct xfib_count *to, struct xfib_count count)
-{
-	to->packets += count.packets;
-	to->bytes += count.bytes;
-}
-
-static void add_counters(struct sample *s, int slot, int cpu, const struct xfib_counters *c)
-{
-	for (int v = 0; v < XFIB_VERDICT_MAX; v++) {
-		add(&s->verdict[v], c->verdict[v]);
-		add(&s->cpu[cpu * XFIB_VERDICTS_MAX + v], c->verdict[v]);
-		add(&s->port[slot].verdict[v], c->verdict[v]);
-		add(&s->port[slot].rx, c->verdict[v]);
-	}
-	for (int egress = 0; egress < XFIB_PORTS; egress++)
-		add(&s->port[egress].tx, c->tx[egress]);
-	for (int q = 0; q < XFIB_QUEUES; q++)
-		s->port[slot].queue[q] += c->queue[q];
-}
-
-static int sample_read(const struct view *v, int cpus, struct sample **sample)
-{
-	_cleanup_free_ struct xfib_counters *counters = calloc(cpus, sizeof(*counters));
-	_cleanup_free_ struct sample *s =
-		calloc(1, sizeof(*s) + cpus * sizeof(s->cpu[0]) * XFIB_VERDICTS_MAX);
-	int r;
-
-	if (!counters || !s)
-		return -ENOMEM;
-	s->cpus = cpus;
-	clock_gettime(CLOCK_MONOTONIC, &s->when);
-	for (__u32 slot = 0; slot < XFIB_PORTS; slot++) {
-		r = bpf_map_lookup_elem(v->instance->fd[XFIB_MAP_counters], &slot, counters);
-		if (r)
-			return r;
-		for (int cpu = 0; cpu < cpus; cpu++)
-			add_counters(s, slot, cpu, &counters[cpu]);
-		if (*v->intents[slot].ifname)
-			s->port[slot].has_drops =
-				!ethtool_tx_drops(v->intents[slot].ifname, &s->port[slot].drops);
-	}
-	*sample = TAKE_PTR(s);
-	return 0;
-}
 
 /* What is printed: a sample, and the one before it if there are rates. */
 struct report {
@@ -411,17 +342,17 @@ static void print(const struct cli *cli, const struct report *r)
 		putchar('\n');
 }
 
-static int repeat(const struct cli *cli, const struct view *v, struct report *r, int cpus)
+static int repeat(const struct cli *cli, const struct view *v, struct report *r)
 {
 	_cleanup_free_ struct sample *before = NULL, *now = NULL;
 	struct xfib_intent intents[XFIB_PORTS];
-	int err = sample_read(v, cpus, &before);
+	int err = counters_read(v->instance, v->intents, &before);
 
 	while (!err) {
 		pause_for(r->args->interval);
 		err = ports_read(v->instance, intents);
 		if (!err)
-			err = sample_read(v, cpus, &now);
+			err = counters_read(v->instance, intents, &now);
 		if (err)
 			break;
 		r->intents = intents;
@@ -437,27 +368,30 @@ static int repeat(const struct cli *cli, const struct view *v, struct report *r,
 	return err;
 }
 
-int word_stats(struct cli *cli, int argc, char **argv)
+static int once(const struct cli *cli, const struct view *v, struct report *r)
 {
 	_cleanup_free_ struct sample *now = NULL;
+	int err = counters_read(v->instance, v->intents, &now);
+
+	if (err)
+		return err;
+	r->intents = v->intents;
+	r->now = now;
+	print(cli, r);
+	return 0;
+}
+
+int word_stats(struct cli *cli, int argc, char **argv)
+{
 	_cleanup_view_ struct view v = { 0 };
 	struct stats_args args = { 0 };
-	struct report r = { .args = &args, .intents = v.intents };
-	int cpus = libbpf_num_possible_cpus(), err;
+	struct report r = { .args = &args };
+	int err;
 
 	cli_parse(cli, &argp, argc, argv, &args);
 	if (view_open(cli, false, &v))
 		return CLI_FAILED;
-	if (cpus < 0) {
-		err = cpus;
-	} else if (args.interval) {
-		err = repeat(cli, &v, &r, cpus);
-	} else {
-		err = sample_read(&v, cpus, &now);
-		r.now = now;
-		if (!err)
-			print(cli, &r);
-	}
+	err = args.interval ? repeat(cli, &v, &r) : once(cli, &v, &r);
 	if (err)
 		log_errno(err, "cannot read the counters of '%s'", cli->instance);
 	return err ? CLI_FAILED : CLI_OK;

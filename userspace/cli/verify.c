@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "addresses.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "kernel.h"
@@ -83,132 +84,6 @@ static const struct argp argp = {
 	.doc = "Compare what XDP would do with the kernel's answers, for addresses in and at the edges of the "
 	       "prefixes that either knows. Exit status 1 on any mismatch.\vExample: xfib verify --samples 100000",
 };
-
-/* --- addresses ------------------------------------------------------------------------------ */
-
-struct prefix {
-	struct addr addr;
-	__u8 family, len;
-};
-
-struct prefixes {
-	struct prefix *p;
-	size_t count, room;
-	int error;
-};
-
-static void add_prefix(struct prefixes *list, enum family f, struct addr a, unsigned int len)
-{
-	struct prefix *grown;
-
-	if (list->count == list->room) {
-		list->room = list->room ? 2 * list->room : 1024;
-		grown = reallocarray(list->p, list->room, sizeof(*grown));
-		if (!grown) {
-			list->error = -ENOMEM;
-			list->room = list->count;
-			return;
-		}
-		list->p = grown;
-	}
-	list->p[list->count++] = (struct prefix){ .addr = a, .family = f, .len = len };
-}
-
-static void add_kernel(const struct event *ev, void *arg)
-{
-	if (ev->kind == EVENT_ROUTE)
-		add_prefix(arg, ev->route.family, ev->route.dst, ev->route.dst_len);
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct prefix *x = a, *y = b;
-
-	if (x->family != y->family)
-		return (int)x->family - (int)y->family;
-	if (x->addr.hi != y->addr.hi)
-		return x->addr.hi < y->addr.hi ? -1 : 1;
-	if (x->addr.lo != y->addr.lo)
-		return x->addr.lo < y->addr.lo ? -1 : 1;
-	return (int)x->len - (int)y->len;
-}
-
-/* Those of the maps and of the kernel, each once, and the whole address space of each family. */
-static int gather(const struct generation *gen, struct prefixes *list)
-{
-	size_t kept = 0;
-	int r = 0;
-
-	for (enum family f = IP4; f < FAMILIES && !r; f++) {
-		_cleanup_free_ struct lpm_entry *entries = NULL;
-		size_t count = 0;
-
-		add_prefix(list, f, (struct addr){ 0 }, 0);
-		r = lpm_walk(gen, f, &entries, &count);
-		for (size_t i = 0; !r && i < count; i++)
-			add_prefix(list, f, entries[i].addr, entries[i].len);
-		if (!r)
-			r = nl_dump_all(f == IP4 ? NL_ROUTES4 : NL_ROUTES6, add_kernel, list);
-	}
-	if (r || list->error)
-		return r ? r : list->error;
-	qsort(list->p, list->count, sizeof(*list->p), compare);
-	for (size_t i = 1; i < list->count; i++)
-		if (compare(&list->p[kept], &list->p[i]))
-			list->p[++kept] = list->p[i];
-	list->count = kept + 1;
-	return 0;
-}
-
-/* splitmix64 */
-static __u64 draw(__u64 *state)
-{
-	__u64 z = *state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
-
-enum place { FIRST, LAST, BEFORE, BEHIND, EDGES, INSIDE = EDGES, PLACES };
-
-typedef unsigned __int128 u128;
-
-/* All bits of an address but the first `len`. */
-static u128 bits_behind(unsigned int len)
-{
-	return len < 128 ? ~(u128)0 >> len : 0;
-}
-
-/* An address in or beside a prefix; it wraps around at the ends of the address space. */
-static struct addr address_at(const struct prefix *p, enum place place, __u64 *random)
-{
-	unsigned int bits = family_bits(p->family);
-	u128 space = ~bits_behind(bits), host = bits_behind(p->len) & space;
-	u128 first = (u128)p->addr.hi << 64 | p->addr.lo, one = (u128)1 << (128 - bits), a = first;
-
-	if (place == LAST)
-		a = first | host;
-	else if (place == BEFORE)
-		a = (first - one) & space;
-	else if (place == BEHIND)
-		a = ((first | host) + one) & space;
-	else if (place == INSIDE)
-		a = first | (((u128)draw(random) << 64 | draw(random)) & host);
-	return (struct addr){ a >> 64, a };
-}
-
-/* What the program punts before it looks at a route (bpf/parse.h) has no answer to compare. */
-static bool is_looked_up(enum family f, struct addr a)
-{
-	unsigned int top = f == IP4 ? a.hi >> 56 : 0;
-
-	if (f == IP4)
-		return top && top != 127 && top < 224 && a.hi >> 48 != 0xa9fe;
-	if (!a.hi && (!(a.lo >> 32) || a.lo >> 32 == 0xffff))
-		return false;
-	return a.hi >> 56 != 0xff && a.hi >> 55 != 0xfe80 >> 7;
-}
 
 /* --- one address ---------------------------------------------------------------------------- */
 
@@ -356,7 +231,7 @@ static int check_first(struct verify *v, enum family f, struct addr a, struct su
 	const char *why = NULL;
 	int r;
 
-	if (!is_looked_up(f, a))
+	if (!addresses_looked_up(f, a))
 		return 0;
 	r = check(v, f, a, &leaf, &why);
 	if (r)
@@ -371,8 +246,8 @@ static int check_edges(struct verify *v, const struct prefixes *list, struct sus
 
 	for (size_t i = 0; i < list->count; i++)
 		for (enum place place = FIRST; place < EDGES && !r; place++)
-			r = check_first(v, list->p[i].family, address_at(&list->p[i], place, NULL),
-					suspects);
+			r = check_first(v, list->p[i].family,
+					addresses_at(&list->p[i], place, NULL), suspects);
 	return r;
 }
 
@@ -384,10 +259,10 @@ static int check_samples(struct verify *v, const struct prefixes *list,
 	int r = 0;
 
 	while (v->checked < args->samples && tries-- && !r) {
-		const struct prefix *p = &list->p[draw(&random) % list->count];
-		enum place place = draw(&random) % PLACES;
+		const struct prefix *p = &list->p[addresses_draw(&random) % list->count];
+		enum place place = addresses_draw(&random) % PLACES;
 
-		r = check_first(v, p->family, address_at(p, place, &random), suspects);
+		r = check_first(v, p->family, addresses_at(p, place, &random), suspects);
 	}
 	return r;
 }
@@ -540,7 +415,7 @@ static int verify(struct verify *v, const struct cli *cli, const struct verify_a
 	struct suspects suspects = { 0 };
 	struct prefixes list = { 0 };
 	size_t unsettled = 0;
-	int r = gather(v->view->gen, &list);
+	int r = addresses_gather(v->view->gen, &list);
 
 	if (!r)
 		r = nl_query_open(&v->query);
