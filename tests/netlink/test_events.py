@@ -382,7 +382,7 @@ def test_nexthops(pair):
                 "nexthop add id 2 via 2001:db8::9 dev left", "nexthop add id 3 dev right",
                 "nexthop add id 4 blackhole", "nexthop add id 5 via 192.0.2.10 dev left onlink",
                 "nexthop add id 6 via 192.0.2.11 fdb",
-                "nexthop add id 10 group 1,10/5,256", "nexthop add id 11 group 1/5 type resilient buckets 8",
+                "nexthop add id 10 group 1,10/5,255", "nexthop add id 11 group 1/5 type resilient buckets 8",
                 "nexthop del id 5")
     nexthops = by(pair.dump("nexthops"), "id")
     index = ifindexes(pair)
@@ -397,7 +397,7 @@ def test_nexthops(pair):
     assert nexthops[(10,)]["members"] == [[1, 10]]
     assert not nexthops[(10,)]["resilient"] and nexthops[(11,)]["resilient"]
     assert [nh["members"] for nh in monitor.of("nexthop") if nh["id"] == 10][0] == [[1, 10],
-                                                                                 [5, 256]]
+                                                                                 [5, 255]]
     assert any(nh["id"] == 5 and nh["del"] for nh in monitor.of("nexthop"))
 
 
