@@ -239,7 +239,7 @@ static int open_tables(struct daemon *d)
 		log_error("%s", why.text);
 		return err;
 	}
-	err = model_init(&d->model, d->opt.capacity.routes4, d->opt.capacity.routes6, &fib_hooks, &d->fib);
+	err = model_init(&d->model, MODEL_ROUTES, &fib_hooks, &d->fib);
 	if (!err)
 		err = fib_init(&d->fib, &d->model, &publish_sink, &d->publish, d->gen->capacity.routes4,
 			       d->gen->capacity.routes6);

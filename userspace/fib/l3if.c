@@ -28,6 +28,9 @@ bool fib_family_reason(const struct fib *fib, enum family family, char reason[st
 		snprintf(reason, XFIB_REASON,
 			 "the ip%s rule of priority %u differs from the kernel's default rules",
 			 family == IP6 ? " -6" : "", priority);
+	else if (fib->m->full[family])
+		snprintf(reason, XFIB_REASON, "the kernel has more than the %u IPv%c routes that xfibd holds",
+			 MODEL_ROUTES, family == IP4 ? '4' : '6');
 	else if (family == IP4 && s->ip_forward_use_pmtu)
 		snprintf(reason, XFIB_REASON, "net.ipv4.ip_forward_use_pmtu is 1: path MTUs are not visible");
 	else if (family == IP6 && !s->forwarding6_all)

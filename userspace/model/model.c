@@ -9,15 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int model_init(struct model *m, __u32 max_routes4, __u32 max_routes6, const struct model_hooks *hooks,
-	       void *arg)
+int model_init(struct model *m, __u32 max_routes, const struct model_hooks *hooks, void *arg)
 {
 	int err;
 
 	*m = (struct model){ .hooks = hooks, .hooks_arg = arg };
-	err = rib_init(&m->rib[IP4], IP4, max_routes4);
+	err = rib_init(&m->rib[IP4], IP4, max_routes);
 	if (!err)
-		err = rib_init(&m->rib[IP6], IP6, max_routes6);
+		err = rib_init(&m->rib[IP6], IP6, max_routes);
 	if (err)
 		model_done(m);
 	return err;
@@ -617,6 +616,8 @@ void model_dump_begin(struct model *m, enum nl_table table)
 	m->table[table].order = 0;
 	m->table[table].changes = 0;
 	touched_clear(&m->table[table].touched);
+	if (table == NL_ROUTES4 || table == NL_ROUTES6)
+		m->overflowed[table == NL_ROUTES4 ? IP4 : IP6] = false;
 	if (table == NL_RULES4 || table == NL_RULES6)
 		for (rule = m->rules; rule; rule = rule->hh.next)
 			if (rule->key.family == (table == NL_RULES4 ? IP4 : IP6))
@@ -677,10 +678,10 @@ void model_dump_end(struct model *m, enum nl_table table)
 				neigh_gone(m, neigh);
 		break;
 	case NL_ROUTES4:
-		model_sweep_routes(m, IP4);
-		break;
 	case NL_ROUTES6:
-		model_sweep_routes(m, IP6);
+		model_sweep_routes(m, table == NL_ROUTES4 ? IP4 : IP6);
+		model_set_full(m, table == NL_ROUTES4 ? IP4 : IP6,
+			       m->overflowed[table == NL_ROUTES4 ? IP4 : IP6]);
 		break;
 	default:
 		break;

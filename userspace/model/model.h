@@ -139,16 +139,22 @@ struct model {
 		struct touched touched;
 	} table[NL_TABLES];
 
+	/*
+	 * Routes that found no room here: nothing is known of them, not even what they cover, so the
+	 * whole family is the kernel's until a dump fits. overflowed: since the dump under way began.
+	 */
+	bool full[FAMILIES], overflowed[FAMILIES];
 	__u32 wanted;	/* bits of enum nl_table: dump these again, their state may be silently wrong */
 	const struct model_hooks *hooks;
 	void *hooks_arg;
 };
 
-int model_init(struct model *m, __u32 max_routes4, __u32 max_routes6, const struct model_hooks *hooks,
-	       void *arg);
+/* max_routes: of each family; address space only, memory follows use. */
+#define MODEL_ROUTES 4194304u
+int model_init(struct model *m, __u32 max_routes, const struct model_hooks *hooks, void *arg);
 void model_done(struct model *m);
 
-/* 0, or -ENOMEM/-ENOSPC: the model lacks something and the table is in m->wanted again. */
+/* 0; -ENOMEM: the table is in m->wanted again; -ENOSPC: m->full says so. */
 int model_apply(struct model *m, const struct event *ev);
 
 void model_dump_begin(struct model *m, enum nl_table table);
@@ -182,6 +188,7 @@ bool model_rules_default(const struct model *m, enum family family, __u32 *prior
 int model_apply_route(struct model *m, const struct event *ev);
 int model_mark_proxy(struct model *m, struct addr addr, bool del);
 void model_sweep_routes(struct model *m, enum family family);
+void model_set_full(struct model *m, enum family family, bool full);
 
 /* touched.c */
 bool touched_add(struct touched *t, __u64 mark); /* false: no memory */

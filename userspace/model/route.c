@@ -203,6 +203,21 @@ static void prefix_changed(struct model *m, enum family family, __u32 node, __u8
 	rib_node_put(&m->rib[family], prefix, len);
 }
 
+void model_set_full(struct model *m, enum family family, bool full)
+{
+	if (m->full[family] == full)
+		return;
+	m->full[family] = full;
+	m->hooks->policy(m->hooks_arg);
+}
+
+static int no_room(struct model *m, enum family family)
+{
+	m->overflowed[family] = true;
+	model_set_full(m, family, true);
+	return -ENOSPC;
+}
+
 int model_apply_route(struct model *m, const struct event *ev)
 {
 	const struct route_event *route = &ev->route;
@@ -246,10 +261,8 @@ int model_apply_route(struct model *m, const struct event *ev)
 		}
 	} else {
 		err = rib_node_get(rib, route->dst, route->dst_len, &node, &above);
-		if (err) {
-			m->wanted |= 1u << table;
-			return err;
-		}
+		if (err)
+			return no_room(m, route->family);
 	}
 	if (m->table[table].dumping) {
 		__u64 mark = id_mark(&rib->node[node], &id);
@@ -278,7 +291,7 @@ int model_apply_route(struct model *m, const struct event *ev)
 		confirm_all(rib, node, &id);
 	if (err <= 0)
 		prefix_changed(m, route->family, node, above, ev->dump);
-	return err < 0 ? err : 0;
+	return err < 0 ? no_room(m, route->family) : 0;
 }
 
 /*
@@ -306,14 +319,14 @@ int model_mark_proxy(struct model *m, struct addr addr, bool del)
 	}
 	err = rib_node_get(rib, addr, 128, &node, &above);
 	if (err)
-		return err;
+		return no_room(m, IP6);
 	path = path_get(&m->paths, &key);
 	if (!path)
 		return -ENOMEM;
 	id.path = path->index;
 	err = route_add(m, rib, node, &id, path, &add);
 	prefix_changed(m, IP6, node, above, false);
-	return err < 0 ? err : 0;
+	return err < 0 ? no_room(m, IP6) : 0;
 }
 
 struct sweep {
