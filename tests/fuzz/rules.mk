@@ -4,7 +4,7 @@
 
 FUZZ_SECONDS ?= 60
 FUZZER       := $(B)/tests/fuzz/parse_fuzz
-FUZZ_SOURCES := tests/fuzz/parse_fuzz.c userspace/netlink/parse.c userspace/common/addr.c
+FUZZ_SOURCES := tests/fuzz/parse_fuzz.c $(wildcard userspace/netlink/parse*.c) userspace/common/addr.c
 FUZZ_FOUND   := $(B)/tests/fuzz/found
 
 $(FUZZER): $(FUZZ_SOURCES) $(wildcard userspace/netlink/*.h userspace/common/*.h)

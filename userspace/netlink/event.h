@@ -118,6 +118,7 @@ struct neigh_event {
 
 enum { NETCONF_ALL = -1, NETCONF_DEFAULT = -2 };
 
+/* ev->del: the interface lost the family. */
 struct netconf_event { /* -1 where the message has none */
 	enum family family;
 	int ifindex; /* or NETCONF_ALL, NETCONF_DEFAULT */

@@ -9,7 +9,7 @@
 
 #include "event.h"
 
-/* Called for each parsed event; a malformed message is counted and handed to `bad` if it is set. */
+/* Called for each parsed event. A malformed notification is counted; it fails a dump (-EBADMSG). */
 typedef void (*nl_event_fn)(const struct event *ev, void *arg);
 
 enum nl_channel { NL_CONTROL /* all but neighbours */, NL_NEIGHBOURS };
@@ -64,7 +64,7 @@ int nl_dump_all(enum nl_table table, nl_event_fn fn, void *arg);
  * What the kernel would do with a packet: RTM_GETROUTE with RTM_F_FIB_MATCH unset, i.e. the result
  * for this very destination. src may be NULL, iif 0 = locally sent. type is RTN_*; for an error that
  * the kernel answers as one (no route, unreachable, prohibit, blackhole, a martian source) *answer
- * says so in `error` (-ENETUNREACH, -EHOSTUNREACH, -EACCES, -EINVAL, ...) and 0 is returned.
+ * says so in `error` (-ENETUNREACH, -EHOSTUNREACH, -EACCES, -EINVAL, -EXDEV) and 0 is returned.
  */
 struct nl_answer {
 	int error;
