@@ -7,6 +7,7 @@
  *   fixture NAME leaf PREFIX ID	makes PREFIX lead to leaf ID (an IPv4 prefix)
  *   fixture NAME beat AGO_MS HOLD_MS	the daemon was last heard of AGO_MS ago
  *   fixture NAME deadline JIFFIES	of the dead-man switch
+ *   fixture NAME hit SLOT AGO	the neighbour carried a packet AGO << XFIB_HIT_SHIFT jiffies ago
  *   fixture NAME bulk N	N more IPv4 prefixes of leaf GATEWAY
  */
 #include <bpf/bpf.h>
@@ -244,6 +245,15 @@ static void beat(struct fixture *fx, __u64 ago_ms, __u64 hold_ms)
 	fx->instance->status->hold_ms = hold_ms;
 }
 
+static void hit(struct fixture *fx, unsigned int slot, unsigned int ago)
+{
+	__u64 jiffies;
+
+	if (clock_jiffies(&jiffies))
+		errx(1, "no clock");
+	fx->gen->hits[slot] = (jiffies >> XFIB_HIT_SHIFT) - ago;
+}
+
 static void bulk(struct fixture *fx, unsigned int n)
 {
 	char text[32];
@@ -275,6 +285,8 @@ int main(int argc, char **argv)
 		beat(&fx, atoll(argv[3]), atoll(argv[4]));
 	else if (!strcmp(argv[2], "deadline"))
 		fx.instance->ctl->deadline = atoll(argv[3]);
+	else if (!strcmp(argv[2], "hit") && argc == 5)
+		hit(&fx, atoi(argv[3]), atoi(argv[4]));
 	else if (!strcmp(argv[2], "bulk"))
 		bulk(&fx, atoi(argv[3]));
 	else

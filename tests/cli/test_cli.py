@@ -425,6 +425,19 @@ def test_neigh_joins_the_tables_with_the_kernel(router):
     assert by_addr["10.0.1.3"]["lladdr"] is None and by_addr["10.0.1.3"]["used_ms"] is None
 
 
+def test_neigh_tells_the_later_use(router):
+    def used(addr):
+        return next(n["used_ms"] for n in router.json("neigh") if n["addr"] == addr)
+
+    far, lost = 2, 4  # slots of fixture.c
+    router.must("ip", "neigh", "del", "10.0.1.2", "dev", "p1")
+    router.must("ip", "neigh", "add", "10.0.1.2", "dev", "p1", "lladdr", "02:00:00:00:00:02", "nud", "stale")
+    router.fixture("hit", far, 3000)
+    assert used("10.0.1.2") < 3000 * 256      # the kernel's, as it is younger
+    router.fixture("hit", lost, 1000)
+    assert 999 * 256 <= used("10.0.1.3") <= 1002 * 256 * 10  # HZ is 100 to 1000
+
+
 # --- lookup ------------------------------------------------------------------------------------------
 
 
