@@ -167,6 +167,8 @@ static int apply_link(struct model *m, const struct event *ev)
 	}
 	if (e->has_ip6_conf)
 		link->forwarding6 = e->ip6.forwarding;
+	else
+		link->ev.ip6.disable = 1;
 	link->generation = m->table[NL_LINKS].generation;
 	if (was_up && !e->up)
 		settle_begin(m, &link->settle);
