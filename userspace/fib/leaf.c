@@ -54,18 +54,23 @@ static bool visible(const struct rib_node *node, __u8 above)
 	return node->first != RIB_NO_TABLE && node->first <= above;
 }
 
-/* What the map should hold for a visible prefix. */
+/*
+ * What the map should hold for a visible prefix. Between the change of a link and the flush that
+ * follows it, `first` may speak of routes that have just become unusable.
+ */
 static __u32 leaf_value(struct fib *fib, const struct rib *rib, __u32 node)
 {
+	__u32 leaf, route = winner(fib, rib, node);
 	__u8 table = rib->node[node].first;
-	__u32 leaf;
 
 	if (rib->node[node].shield)
 		leaf = XFIB_PUNT_CAPACITY;
 	else if (selective(rib, node, table))
 		leaf = XFIB_PUNT_SELECTIVE_ROUTE;
+	else if (!route)
+		leaf = XFIB_PUNT_DEAD_NEXTHOP;
 	else
-		leaf = path_leaf(fib, path_at(&fib->m->paths, rib->route[winner(fib, rib, node)].path));
+		leaf = path_leaf(fib, path_at(&fib->m->paths, rib->route[route].path));
 	return XFIB_LEAF_VALUE(leaf, table);
 }
 
@@ -85,15 +90,15 @@ void leaf_default_changed(struct fib *fib, enum family family)
 	struct rib *rib = rib_of(fib, family);
 	struct xfib_nexthop word = nexthop_verdict_word(XFIB_PUNT_NO_ROUTE);
 	struct rib_node *root = &rib->node[RIB_ROOT];
-	__u32 path = 0;
+	__u32 path = 0, route = winner(fib, rib, RIB_ROOT);
 
 	if (root->shield) {
 		word = nexthop_verdict_word(XFIB_PUNT_CAPACITY);
-	} else if (root->first != RIB_NO_TABLE) {
+	} else if (route) {
 		if (selective(rib, RIB_ROOT, root->first)) {
 			word = nexthop_verdict_word(XFIB_PUNT_SELECTIVE_ROUTE);
 		} else {
-			path = rib->route[winner(fib, rib, RIB_ROOT)].path;
+			path = rib->route[route].path;
 			word = path_word(fib, path_at(&fib->m->paths, path));
 		}
 	}
