@@ -105,23 +105,29 @@ static __always_inline struct xfib_nexthop group_member(const struct xfib_nextho
 	return nexthop_load(&members[bucket & (XFIB_MEMBERS - 1)]);
 }
 
-/* Loads the link-layer address of a slot; 0 in the tag's l3if means that there is none. */
-static __always_inline enum xfib_verdict neigh_load(__u32 slot, struct adjacency *adj)
+/* The l3if in the tag is 0 if the neighbour is not valid. */
+static __always_inline struct xfib_lladdr lladdr_load(__u32 slot)
 {
-	const volatile __u32 *hit;
 	union {
 		__u64 word;
 		struct xfib_lladdr lladdr;
-	} u;
+	} u = { .word = load_word(&neighs[slot & (XFIB_NEIGHS - 1)].lladdr) };
+
+	return u.lladdr;
+}
+
+/* The neighbour of a slot as the next hop of this packet. */
+static __always_inline enum xfib_verdict neigh_load(__u32 slot, struct adjacency *adj)
+{
+	const volatile __u32 *hit;
 	__u32 now;
 
 	slot &= XFIB_NEIGHS - 1;
-	u.word = load_word(&neighs[slot].lladdr);
-	adj->lladdr = u.lladdr;
-	adj->egress = &l3ifs[u.lladdr.tag & XFIB_NEIGH_L3IF];
-	if (!(u.lladdr.tag & XFIB_NEIGH_L3IF))
+	adj->lladdr = lladdr_load(slot);
+	adj->egress = &l3ifs[adj->lladdr.tag & XFIB_NEIGH_L3IF];
+	if (!(adj->lladdr.tag & XFIB_NEIGH_L3IF))
 		return XFIB_PUNT_NO_NEIGHBOUR;
-	if (u.lladdr.tag & XFIB_NEIGH_WATCH) {
+	if (adj->lladdr.tag & XFIB_NEIGH_WATCH) {
 		/* The only shared write: once in 2^8 jiffies and entry, while the kernel calls it STALE. */
 		hit = &hits[slot];
 		now = bpf_jiffies64() >> XFIB_HIT_SHIFT;
@@ -203,7 +209,6 @@ static __always_inline enum xfib_verdict nexthop_verdict(const struct xfib_nexth
 static __always_inline bool reverse_path_ok(const struct frame *f, __be32 src)
 {
 	struct xfib_nexthop nh = nexthop_of_leaf(fib4_lookup(f->in->fib, src), f->in->fib, 0);
-	struct adjacency back;
 
 	if (nh.kind == XFIB_NH_VERDICT)
 		return false;
@@ -211,8 +216,9 @@ static __always_inline bool reverse_path_ok(const struct frame *f, __be32 src)
 		return true;
 	if (nh.kind == XFIB_NH_CONNECTED)
 		return nh.arg == f->in->ifindex;
-	return nh.kind == XFIB_NH_ADJACENCY && neigh_load(nh.arg, &back) == XFIB_FORWARDED &&
-	       back.egress->ifindex == f->in->ifindex;
+	/* Slot 0 of l3ifs, where an unresolved gateway is, has no ifindex. */
+	return nh.kind == XFIB_NH_ADJACENCY &&
+	       l3ifs[lladdr_load(nh.arg).tag & XFIB_NEIGH_L3IF].ifindex == f->in->ifindex;
 }
 
 /*

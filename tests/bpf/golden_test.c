@@ -107,8 +107,9 @@ static void lan_rpf_loose_group(struct router *r)
 	struct xfib_nexthop legs[] = { r->nexthops[NH_VIA(NEIGH_WAN_GW4)],
 				       r->nexthops[NH_VIA(NEIGH_LAN_GW4)] };
 
+	/* A bucket of this number is not the neighbour of this number, who is on the ingress. */
 	lan_rpf_loose(r);
-	router_group(r, XFIB_NH_GROUP_L3, 100, legs, 2);
+	router_group(r, XFIB_NH_GROUP_L3, NEIGH_LAN_GW4, legs, 2);
 	router_route(r, "100.64.0.0/10", NH_GROUP);
 }
 

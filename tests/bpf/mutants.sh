@@ -102,10 +102,10 @@ mutants() {
 	nexthop.h  s/bpf_htonl\(0xfffff\)/bpf_htonl(0xffff)/
 	nexthop.h  s/hash \* group->count >> 32/hash * (group->count + 1u) >> 32/
 	nexthop.h  s/group->arg \+ \(__u32\)/group->arg + 1 + (__u32)/
-	nexthop.h  s/if \(!\(u.lladdr.tag & XFIB_NEIGH_L3IF\)\)/if (!u.lladdr.tag)/
-	nexthop.h  s/u.lladdr.tag & XFIB_NEIGH_L3IF\]/u.lladdr.tag \& 0xfff]/
-	nexthop.h  s/if \(u.lladdr.tag & XFIB_NEIGH_WATCH\)/if (1)/
-	nexthop.h  s/if \(u.lladdr.tag & XFIB_NEIGH_WATCH\)/if (0)/
+	nexthop.h  s/if \(!\(adj->lladdr.tag & XFIB_NEIGH_L3IF\)\)/if (!adj->lladdr.tag)/
+	nexthop.h  s/adj->lladdr.tag & XFIB_NEIGH_L3IF\]/adj->lladdr.tag \& 0xfff]/
+	nexthop.h  s/if \(adj->lladdr.tag & XFIB_NEIGH_WATCH\)/if (1)/
+	nexthop.h  s/if \(adj->lladdr.tag & XFIB_NEIGH_WATCH\)/if (0)/
 	nexthop.h  s/if \(\*hit != now\)/if (1)/
 	nexthop.h  s/if \(\*hit != now\)/if (!*hit)/
 	nexthop.h  s/bpf_jiffies64\(\) >> XFIB_HIT_SHIFT/bpf_jiffies64()/
@@ -136,7 +136,8 @@ mutants() {
 	nexthop.h  s/if \(!\(f->in->flags & XFIB_L3IF_RPF_STRICT\)\)/if (1)/
 	nexthop.h  s/if \(!\(f->in->flags & XFIB_L3IF_RPF_STRICT\)\)/if (0)/
 	nexthop.h  s/return nh.arg == f->in->ifindex;/return true;/
-	nexthop.h  s/back.egress->ifindex == f->in->ifindex/true/
+	nexthop.h  s/tag & XFIB_NEIGH_L3IF\].ifindex == f->in->ifindex/tag \& XFIB_NEIGH_L3IF].ifindex/
+	nexthop.h  s/nh.kind == XFIB_NH_ADJACENCY &&$//
 	nexthop.h  s/own4\[bit >> 6 & \(XFIB_OWN_BITS \/ 64 - 1\)\] >> \(bit & 63\) & 1 &&/0 \&\&/
 	nexthop.h  s/fib4_lookup\(f->in->fib, addr\) == XFIB_PUNT_LOCAL/true/
 	nexthop.h  s/return XFIB_PUNT_IP4_OWN_SOURCE;/;/

@@ -287,6 +287,20 @@ static void test_others_are_not_marked(void **state)
 	assert_int_equal(marked_slot(r), 0);
 }
 
+/* Looking at where a source lives is no use of its gateway: nothing is sent there. */
+static void test_reverse_path_marks_nothing(void **state)
+{
+	struct router *r = pair_get()->twin;
+	struct pkt_spec spec = PKT_IP4(.src = "8.8.8.8");
+
+	router_reset(r);
+	router_default(r, r->nexthops[NH_VIA(NEIGH_LAN_GW4)]);
+	r->l3ifs[L3IF_LAN].flags |= XFIB_L3IF_RPF_STRICT;
+	r->neighs[NEIGH_LAN_GW4].lladdr.tag |= XFIB_NEIGH_WATCH;
+	expect(r, "reverse path", &spec, XFIB_FORWARDED, NEIGH_WAN_GW4);
+	assert_int_equal(marked_slot(r), 0);
+}
+
 static void test_old_mark_is_renewed(void **state)
 {
 	struct router *r = pair_get()->twin;
@@ -332,6 +346,8 @@ int main(int argc, char **argv)
 		  .test_func = test_last_slot_is_marked },
 		{ .name = "other neighbours are not marked",
 		  .test_func = test_others_are_not_marked },
+		{ .name = "the gateway behind a source is not marked",
+		  .test_func = test_reverse_path_marks_nothing },
 		{ .name = "an old mark is renewed", .test_func = test_old_mark_is_renewed },
 		{ .name = "a mark is written once a tick",
 		  .test_func = test_mark_is_written_once_a_tick },
