@@ -51,8 +51,8 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "IF...",
-	.doc = "Forward what comes in on interfaces in XDP. Attaching twice is fine. The wish is kept: an "
-	       "interface that goes and comes back is attached again while xfibd runs.\v"
+	.doc = "Forward what comes in on interfaces in XDP. Attaching twice is fine. The wish is "
+	       "kept: an interface that goes and comes back is attached again while xfibd runs.\v"
 	       "Example: xfib attach eth0 eth1",
 };
 

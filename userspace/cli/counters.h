@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The per-CPU counters of an instance, read once and summed up in all the ways that people ask for. */
+/* The per-CPU counters of an instance, summed up in all the ways that people ask for. */
 #pragma once
 
 #include <time.h>

@@ -79,9 +79,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "ADDR [from SRC] [iif IF]",
-	.doc = "What XDP does with a packet to ADDR that comes in on IF, found out by running the program on "
-	       "it, beside what the kernel would do. Without SRC, some other host in the subnet of IF; without "
-	       "IF, the first port that forwards. What goes to the kernel always agrees: the kernel decides.\v"
+	.doc = "What XDP does with a packet to ADDR that comes in on IF, found out by running the "
+	       "program on it, beside what the kernel would do. Without SRC, some other host in "
+	       "the subnet of IF; without IF, the first port that forwards. What goes to the "
+	       "kernel always agrees: the kernel decides.\v"
 	       "Example: xfib lookup 192.0.2.1 iif eth0",
 };
 

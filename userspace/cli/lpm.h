@@ -19,7 +19,7 @@ struct lpm_entry {
 int lpm_walk(const struct generation *gen, enum family f, struct lpm_entry **entries,
 	     size_t *count);
 
-/* The longest prefix of at most `len` bits that covers the address, as the program finds it. -ENOENT. */
+/* The longest prefix of at most `len` bits that covers the address, as the program has it; -ENOENT. */
 int lpm_lookup(const struct generation *gen, enum family f, __u32 fib, struct addr a,
 	       unsigned int len, __u32 *value);
 

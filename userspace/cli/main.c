@@ -221,7 +221,8 @@ static char *filter_help(int key, const char *text, void *input)
 	fputs("Words (each has --help):\n", f);
 	for (int i = 0; i < WORDS; i++)
 		fprintf(f, "  %-8s %s\n", words[i].name, words[i].help);
-	fputs("\nExit status: 0 ok, 1 failed, 2 usage. To start: xfib attach IF, run xfibd, xfib status",
+	fputs("\nExit status: 0 ok, 1 failed, 2 usage.\n"
+	      "To start: xfib attach IF..., run xfibd, xfib status",
 	      f);
 	fclose(f);
 	return list;

@@ -187,7 +187,7 @@ static const char *map_state(struct xfib_lladdr lladdr)
 	return lladdr.tag & XFIB_NEIGH_WATCH ? "watched" : "valid";
 }
 
-/* Milliseconds since the entry was last used, by XDP or by the kernel, whichever is later; -1: unknown. */
+/* Milliseconds since the entry was last used by XDP or the kernel, whichever is later; -1: unknown. */
 static json_int_t used_ms(const struct generation *gen, const struct row *row, __u64 jiffies)
 {
 	__u32 hit = __atomic_load_n(&gen->hits[row->slot], __ATOMIC_RELAXED);

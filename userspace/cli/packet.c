@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* See packet.h. TTL 64, ports 33434 (traceroute's) to 33434, 18 bytes of payload: no padding is needed. */
+/* See packet.h. TTL 64, both ports traceroute's, 18 bytes of payload: IPv4 needs no padding. */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <linux/in.h>

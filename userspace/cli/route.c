@@ -47,8 +47,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "[show [PREFIX]]",
-	.doc = "The routes that XDP uses; of PREFIX, the route of exactly this prefix, else the longest one "
-	       "that covers it. A kind of punt_... goes to the kernel.\v"
+	.doc = "The routes that XDP uses; of PREFIX, the route of exactly this prefix, else the "
+	       "longest one that covers it. A kind of punt_... goes to the kernel.\v"
 	       "Example: xfib route show 192.0.2.1",
 };
 

@@ -50,8 +50,9 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.doc = "Packets by verdict and by port. TX is what was handed to the egress device; TX-DROPS what it "
-	       "did not take, where its driver tells.\vExample: xfib stats -i 1",
+	.doc = "Packets by verdict and by port. TX is what was handed to the egress device; "
+	       "TX-DROPS what it did not take, where its driver tells.\v"
+	       "Example: xfib stats -i 1",
 };
 
 /* What is printed: a sample, and the one before it if there are rates. */

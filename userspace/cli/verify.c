@@ -81,14 +81,15 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.doc = "Compare what XDP would do with the kernel's answers, for addresses in and at the edges of the "
-	       "prefixes that either knows. Exit status 1 on any mismatch.\vExample: xfib verify --samples 100000",
+	.doc = "Compare what XDP would do with the kernel's answers, for addresses in and at the "
+	       "edges of the prefixes that either knows. Exit status 1 on any mismatch.\v"
+	       "Example: xfib verify --samples 100000",
 };
 
 /* --- one address ---------------------------------------------------------------------------- */
 
 struct verify {
-	const struct view *view;
+	struct view *view;
 	struct nl_query *query;
 	unsigned int fib;
 	__u64 checked;
@@ -132,7 +133,7 @@ static bool via_a_port(const struct view *v, const struct nl_answer *a)
 	return false;
 }
 
-/* Verdicts that claim a type of route; the others are markers: "whatever it is, the kernel does it". */
+/* Verdicts that claim a type of route; the others are markers: whatever it is, the kernel does it. */
 static bool claims_no_unicast(enum xfib_verdict verdict)
 {
 	switch (verdict) {
@@ -272,14 +273,18 @@ static int check_again(struct verify *v, struct suspects *suspects)
 {
 	const struct timespec pause = { .tv_nsec = ROUND_NS };
 	size_t kept = 0;
+	int r;
 
 	nanosleep(&pause, NULL);
+	r = view_follow(v->view);
+	if (r)
+		return r;
 	for (size_t i = 0; i < suspects->count; i++) {
 		_cleanup_free_ struct leaf *leaf = NULL;
 		struct suspect s = suspects->s[i];
 		const char *why = NULL;
-		int r = check(v, s.host.family, s.host.addr, &leaf, &why);
 
+		r = check(v, s.host.family, s.host.addr, &leaf, &why);
 		if (r)
 			return r;
 		s.changed |= fingerprint(&v->answer) != s.answer;

@@ -94,6 +94,18 @@ static int open_generation(struct view *v, struct load_error *err)
 	return r;
 }
 
+int view_follow(struct view *v)
+{
+	struct load_error err = { "" };
+	int r = instance_refresh(v->instance);
+
+	if (r || v->instance->meta.generation == v->gen->number)
+		return r;
+	generation_free(v->gen);
+	v->gen = NULL;
+	return open_generation(v, &err);
+}
+
 static int open_all(const struct cli *cli, bool tables, struct view *v, struct load_error *err)
 {
 	int r = instance_open(cli->instance, &v->instance, err);

@@ -24,6 +24,9 @@ struct view {
 int view_open(const struct cli *cli, bool tables, struct view *v);
 void view_done(struct view *v);
 
+/* Opens the new tables if the daemon has replaced them. */
+int view_follow(struct view *v);
+
 /* Copies the status out of shared memory; -EAGAIN if its writer died in the middle. */
 int status_copy(const struct xfib_status *shared, struct xfib_status *copy);
 
