@@ -11,7 +11,8 @@
 
 #include "model.h"
 
-static enum xfib_table table_of(__u32 table)
+/* IPv6 has no rule that asks the default table. */
+static enum xfib_table table_of(enum family family, __u32 table)
 {
 	switch (table) {
 	case RT_TABLE_LOCAL:
@@ -19,7 +20,7 @@ static enum xfib_table table_of(__u32 table)
 	case RT_TABLE_MAIN:
 		return XFIB_TABLE_MAIN;
 	case RT_TABLE_DEFAULT:
-		return XFIB_TABLE_DEFAULT;
+		return family == IP4 ? XFIB_TABLE_DEFAULT : XFIB_TABLE_COUNT;
 	default:
 		return XFIB_TABLE_COUNT;
 	}
@@ -227,7 +228,7 @@ int model_apply_route(struct model *m, const struct event *ev)
 		.priority = route->priority,
 		.generation = m->table[table].generation,
 		.order = m->table[table].order,
-		.table = table_of(route->table),
+		.table = table_of(route->family, route->table),
 		.tos = route->tos,
 		.protocol = route->protocol,
 		.selective = route->tos || route->src_len,
