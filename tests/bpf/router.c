@@ -411,6 +411,12 @@ __u64 router_jiffies(const char *path)
 	return jiffies;
 }
 
+void router_skip(const char *why)
+{
+	print_message("SKIP: %s\n", why);
+	skip();
+}
+
 /* --- names ----------------------------------------------------------------------------------- */
 
 enum { CLASS_FORWARD = XDP_REDIRECT, CLASS_PUNT = XDP_PASS, CLASS_DROP = XDP_DROP };

@@ -145,6 +145,9 @@ void router_counters(const struct router *r, struct xfib_counters *all);
 /* jiffies64 of the kernel, by the clock program at `path`. */
 __u64 router_jiffies(const char *path);
 
+/* Ends the running cmocka test as skipped, and says why. */
+void router_skip(const char *why);
+
 /* XDP action of the class of a verdict. */
 int router_action(enum xfib_verdict verdict);
 const char *router_verdict_name(enum xfib_verdict verdict);

@@ -130,11 +130,11 @@ static void test_queues(void **state)
 
 	assert_non_null(all);
 	if (unshare(CLONE_NEWNET))
-		skip(); /* not allowed here */
+		router_skip("cannot make a network namespace");
 	for (int i = 0; i < QUEUES; i++) {
 		fds[i] = open_queue(&ifr);
 		if (fds[i] < 0)
-			skip(); /* no tap devices with several queues here */
+			router_skip("no tap device with 66 queues (modprobe tun)");
 	}
 	ifindex = if_nametoindex(ifr.ifr_name);
 	router_reset(r);
