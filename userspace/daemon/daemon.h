@@ -8,6 +8,7 @@
  *   grace.c	the helper thread that waits for grace periods, and touches nothing else
  *   ports.c	the loader's intents, device features -> model and fib
  *   settings.c	sysctls that have no notification -> model
+ *   policy.c	netfilter, IPsec, traffic control: what XDP would bypass -> model
  *   refresh.c	hit marks -> neighbour probes
  *   deadman.c	the deadline that keeps the fast path on
  *   status.c	everything -> the status map, for people
@@ -21,6 +22,7 @@
 #include "fib/fib.h"
 #include "loader/attach.h"
 #include "loop.h"
+#include "netlink/hostpolicy.h"
 #include "netlink/nl.h"
 #include "netlink/xdpfeat.h"
 
@@ -29,6 +31,7 @@ struct options {
 	unsigned int hold_s;
 	struct capacity capacity;
 	bool drop_blackhole;
+	bool allow_bypass[POLICY_KINDS];
 	int rcvbuf;
 	char **ifnames;
 	unsigned int ifnames_count;
@@ -66,6 +69,7 @@ struct sync {
 };
 
 struct grace;
+struct policy;
 struct ports;
 
 struct daemon {
@@ -80,6 +84,7 @@ struct daemon {
 	struct sync sync;
 	struct grace *grace;
 	struct ports *ports;
+	struct policy *policy;
 	bool adopted;	  /* the maps were in use before us */
 	__u64 start_ns, synced_ms;
 	__u64 extended_ns; /* when the deadline was moved last, 0: fast path off */
@@ -127,6 +132,19 @@ void ports_update(struct daemon *d);
 
 /* settings.c */
 void settings_update(struct daemon *d);
+
+/* policy.c */
+int policy_start(struct daemon *d);
+void policy_stop(struct daemon *d);
+void policy_update(struct daemon *d); /* looks at everything */
+void policy_drain(struct daemon *d);  /* looks at what was announced to have changed */
+/* The ports' ifindexes as they will be: what is configured there is known before they forward. */
+void policy_set_ports(struct daemon *d, const __u32 ifindex[XFIB_PORTS]);
+/*
+ * Fills reason[n] and up with what else was found for the family, first what is bypassed all the same.
+ * Returns the new n.
+ */
+unsigned int policy_notes(const struct daemon *d, enum family family, char reason[4][XFIB_REASON], unsigned int n);
 
 /* refresh.c */
 void refresh_neighbours(struct daemon *d);

@@ -39,6 +39,7 @@ void deadman_extend(struct daemon *d)
 			sync_want(d, SYNC_ALL);
 		}
 	}
+	policy_drain(d);
 	if (!sync_drain(d) || d->sync.lost || !d->fib.started)
 		return;
 	if (!d->opt.hold_s) {

@@ -33,7 +33,7 @@ static const char doc[] =
 	"attach` or an earlier xfibd, need not be named. xfibd stays in the foreground and logs to stderr; "
 	"`xfib status` shows what it does.";
 
-enum { OPT_ROUTES4 = 256, OPT_ROUTES6, OPT_HOLD, OPT_DROP_BLACKHOLE, OPT_RCVBUF };
+enum { OPT_ROUTES4 = 256, OPT_ROUTES6, OPT_HOLD, OPT_DROP_BLACKHOLE, OPT_ALLOW_BYPASS, OPT_RCVBUF };
 
 static const struct argp_option arg_options[] = {
 	{ "name", 'n', "NAME", 0, "Instance (default: default)", 0 },
@@ -42,6 +42,8 @@ static const struct argp_option arg_options[] = {
 	{ "routes4", OPT_ROUTES4, "N", 0, "Room for N IPv4 prefixes (default 2097152)", 0 },
 	{ "routes6", OPT_ROUTES6, "N", 0, "Room for N IPv6 prefixes (default 1048576)", 0 },
 	{ "drop-blackhole", OPT_DROP_BLACKHOLE, NULL, 0, "Drop what hits a blackhole route in XDP", 0 },
+	{ "allow-bypass", OPT_ALLOW_BYPASS, "POLICY", 0,
+	  "Forward in XDP although that bypasses the host's netfilter, xfrm (IPsec) or tc policy; may be repeated", 0 },
 	{ "rcvbuf", OPT_RCVBUF, "BYTES", 0, "Receive buffer of each netlink socket (default 134217728)", 0 },
 	{ "verbose", 'v', NULL, 0, "Log more", 0 },
 	{}
@@ -59,6 +61,19 @@ static unsigned long number(const char *arg, unsigned long min, unsigned long ma
 	if (errno || end == arg || *end || *arg == '-' || n < min || n > max)
 		argp_error(state, "%s must be a number from %lu to %lu, not '%s'", what, min, max, arg);
 	return n;
+}
+
+static enum policy_kind policy_kind(const char *arg, struct argp_state *state)
+{
+	static const char *const words[POLICY_KINDS] = {
+		[POLICY_NETFILTER] = "netfilter", [POLICY_XFRM] = "xfrm", [POLICY_TC] = "tc",
+	};
+
+	for (int kind = 0; kind < POLICY_KINDS; kind++)
+		if (!strcmp(arg, words[kind]))
+			return kind;
+	argp_error(state, "--allow-bypass must be netfilter, xfrm or tc, not '%s'", arg);
+	return POLICY_KINDS;
 }
 
 struct command {
@@ -92,6 +107,9 @@ static error_t parse_arg(int key, char *arg, struct argp_state *state)
 	case OPT_DROP_BLACKHOLE:
 		c->opt.drop_blackhole = true;
 		return 0;
+	case OPT_ALLOW_BYPASS:
+		c->opt.allow_bypass[policy_kind(arg, state)] = true;
+		return 0;
 	case 'v':
 		c->verbose = true;
 		return 0;
@@ -120,6 +138,7 @@ static void first_sync(struct daemon *d)
 	/* All that a record depends on is known before the first one is made. */
 	ports_update(d);
 	settings_update(d);
+	policy_update(d);
 	d->fib.enabled = d->adopted; /* ports that forward go on forwarding meanwhile */
 	fib_start(&d->fib);
 	fib_commit(&d->fib);
@@ -145,6 +164,9 @@ void daemon_synced(struct daemon *d)
 		first_sync(d);
 	if (!first && !d->sync.lost)
 		return;
+	/* What was missed with the rest has no dump of its own. */
+	if (!first)
+		policy_update(d);
 	d->generation++;
 	d->sync.lost = false;
 	deadman_extend(d);
@@ -164,6 +186,7 @@ static void on_second(void *arg)
 
 	settings_update(d);
 	ports_update(d);
+	policy_update(d);
 	if (d->fib.started) {
 		sync_idle(d, 1u << NL_PROXIES, false);
 		refresh_neighbours(d);
@@ -264,6 +287,8 @@ static int start(struct daemon *d)
 	if (!err)
 		err = sync_start(d); /* notifications before anything is read */
 	if (!err)
+		err = policy_start(d);
+	if (!err)
 		err = ports_start(d);
 	if (!err)
 		err = start_watches(d);
@@ -280,6 +305,7 @@ static void stop(struct daemon *d)
 	watch_free(d->on_term);
 	watch_free(d->on_int);
 	ports_stop(d);
+	policy_stop(d);
 	sync_stop(d);
 	grace_stop(d);
 	publish_close(&d->publish);

@@ -50,6 +50,7 @@ static void log_intent(struct daemon *d, unsigned int slot, const struct xfib_in
 void ports_update(struct daemon *d)
 {
 	static struct xfib_intent intents[XFIB_PORTS];
+	__u32 ifindex[XFIB_PORTS] = {};
 	struct load_error why = {};
 	int err;
 
@@ -65,11 +66,12 @@ void ports_update(struct daemon *d)
 		const struct xfib_intent *in = &intents[i];
 
 		log_intent(d, i, in);
-		if (in->ifname[0] && in->ifindex && in->attach != XFIB_DETACHED)
-			fib_set_port(&d->fib, i, in->ifindex, true);
-		else
-			fib_set_port(&d->fib, i, 0, false);
+		if (in->ifname[0] && in->attach != XFIB_DETACHED)
+			ifindex[i] = in->ifindex;
 	}
+	policy_set_ports(d, ifindex);
+	for (unsigned int i = 0; i < XFIB_PORTS; i++)
+		fib_set_port(&d->fib, i, ifindex[i], ifindex[i] != 0);
 	update_features(d);
 	daemon_commit(d);
 }

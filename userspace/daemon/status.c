@@ -63,6 +63,7 @@ static void family_reasons(const struct daemon *d, enum family f, char reason[4]
 	if (d->fib.starved)
 		snprintf(reason[n++], XFIB_REASON, "%u next hops found no room and stay in the kernel",
 			 d->fib.starved);
+	policy_notes(d, f, reason, n);
 }
 
 /* Appends "WHAT: WHY" as far as it fits. */

@@ -22,6 +22,7 @@ static __u32 min(__u32 a, __u32 b)
 bool fib_family_reason(const struct fib *fib, enum family family, char reason[static XFIB_REASON])
 {
 	const struct settings *s = &fib->m->settings;
+	const char *policy = fib->m->policy.family[family];
 	__u32 priority;
 
 	if (!model_rules_default(fib->m, family, &priority))
@@ -35,6 +36,8 @@ bool fib_family_reason(const struct fib *fib, enum family family, char reason[st
 		snprintf(reason, XFIB_REASON, "net.ipv4.ip_forward_use_pmtu is 1: path MTUs are not visible");
 	else if (family == IP6 && !s->forwarding6_all)
 		snprintf(reason, XFIB_REASON, "net.ipv6.conf.all.forwarding is 0");
+	else if (policy[0])
+		memcpy(reason, policy, XFIB_REASON);
 	else
 		return false;
 	return true;
@@ -82,9 +85,21 @@ static const struct link *steals_frames(const struct fib *fib, const struct link
 	return NULL;
 }
 
+/* What the host has configured on the port; nothing for one that is none. */
+static const struct port_policy *policy_of(const struct fib *fib, const struct link *link)
+{
+	static const struct port_policy none;
+
+	for (unsigned int i = 0; i < XFIB_PORTS; i++)
+		if (fib->m->policy.port[i].ifindex == link->ifindex)
+			return &fib->m->policy.port[i];
+	return &none;
+}
+
 static void ingress_reason(const struct fib *fib, const struct link *link, enum family family,
 			   char reason[static XFIB_REASON])
 {
+	const char *policy = policy_of(fib, link)->ingress;
 	const struct link *upper = steals_frames(fib, link);
 	int forwarding = family == IP4 ? link->forwarding4 : link->forwarding6;
 
@@ -97,9 +112,11 @@ static void ingress_reason(const struct fib *fib, const struct link *link, enum 
 	else if (forwarding <= 0)
 		snprintf(reason, XFIB_REASON, "net.ipv%c.conf.%s.forwarding is 0", family == IP4 ? '4' : '6',
 			 link->ev.name);
+	else
+		memcpy(reason, policy, XFIB_REASON);
 }
 
-static void egress_reason(const struct link *link, char reason[static XFIB_REASON])
+static void egress_reason(const struct fib *fib, const struct link *link, char reason[static XFIB_REASON])
 {
 	if (link->settle.on)
 		snprintf(reason, XFIB_REASON, "it was down: its routes are being read again");
@@ -109,6 +126,8 @@ static void egress_reason(const struct link *link, char reason[static XFIB_REASO
 		snprintf(reason, XFIB_REASON, "its driver cannot send XDP frames%s",
 			 strcmp(link->ev.kind, "veth") ? "" :
 			 ": the peer needs an XDP program or `ethtool -K PEER gro on`");
+	else
+		memcpy(reason, policy_of(fib, link)->egress, XFIB_REASON);
 }
 
 void fib_link_reasons(const struct fib *fib, const struct link *link, struct fib_reasons *why)
@@ -121,7 +140,7 @@ void fib_link_reasons(const struct fib *fib, const struct link *link, struct fib
 	}
 	ingress_reason(fib, link, IP4, why->ip4);
 	ingress_reason(fib, link, IP6, why->ip6);
-	egress_reason(link, why->egress);
+	egress_reason(fib, link, why->egress);
 }
 
 static struct xfib_l3if record_of(const struct fib *fib, const struct link *link)

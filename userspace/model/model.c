@@ -608,6 +608,14 @@ void model_set_settings(struct model *m, const struct settings *settings)
 	m->hooks->policy(m->hooks_arg);
 }
 
+void model_set_policy(struct model *m, const struct host_policy *policy)
+{
+	if (!memcmp(&m->policy, policy, sizeof(*policy)))
+		return;
+	m->policy = *policy;
+	m->hooks->policy(m->hooks_arg);
+}
+
 void model_dump_begin(struct model *m, enum nl_table table)
 {
 	struct rule *rule;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "netlink/event.h"
+#include "netlink/hostpolicy.h"
 #include "netlink/nl.h"
 #include "path.h"
 #include "rib.h"
@@ -110,7 +111,7 @@ struct model_hooks {
 	void (*neigh)(void *arg, struct neigh *neigh);
 	void (*nexthop)(void *arg, __u32 id);
 	void (*own)(void *arg);		   /* own IPv4 addresses */
-	void (*policy)(void *arg);	   /* rules or settings: every interface is to be looked at */
+	void (*policy)(void *arg);	   /* rules, settings, host policy: every interface is to be looked at */
 };
 
 /* A set of 64-bit marks: what notifications touched while a table was dumped. */
@@ -128,6 +129,7 @@ struct model {
 	struct nexthop *nexthops;
 	struct neigh *neighs;
 	struct settings settings;
+	struct host_policy policy; /* what XDP would bypass and must not */
 	bool custom_local; /* a local IPv4 route that is not the kernel's own: sources are looked up */
 
 	struct {
@@ -165,6 +167,7 @@ void model_settle(struct model *m);
 void model_dump_abort(struct model *m, enum nl_table table);
 
 void model_set_settings(struct model *m, const struct settings *settings);
+void model_set_policy(struct model *m, const struct host_policy *policy);
 void model_set_features(struct model *m, __u32 ifindex, bool xmit, bool sg);
 /* What the kernel does not announce of an interface. */
 struct link_settings {

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Where host policy is read: a request socket and one for notifications on each of three netlink
+ * buses, two files of /proc and a system call. Every look reads everything of its kind anew. A
+ * subsystem that the kernel does not have is an empty one; any other error is a finding, since the
+ * packets must then stay in the kernel.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/xfrm.h>
+#include <string.h>
+
+#include "hostpolicy.h"
+#include "hostpolicy_parse.h"
+#include "socket.h"
+
+enum { DUMP_TRIES = 10, DRAIN_MAX = 4096, CLASSIFIERS = 1024 };
+
+/* From linux/bpf.h, which is younger (6.6) than the headers we build with. */
+enum { TCX_INGRESS = 46, TCX_EGRESS = 47 };
+
+struct source {
+	struct nl_talk talk;	    /* opened by the first look that can */
+	struct mnl_socket *changes; /* NULL: no notifications */
+};
+
+struct hostpolicy {
+	struct source source[POLICY_KINDS];
+	struct classifier ask[CLASSIFIERS];
+	unsigned int asks;
+	struct nl_buffer buffer; /* of notifications */
+};
+
+static const struct {
+	int bus;
+	unsigned int group;
+} sources[POLICY_KINDS] = {
+	[POLICY_NETFILTER] = { NETLINK_NETFILTER, NFNLGRP_NFTABLES },
+	[POLICY_XFRM] = { NETLINK_XFRM, XFRMNLGRP_POLICY },
+	[POLICY_TC] = { NETLINK_ROUTE, RTNLGRP_TC },
+};
+
+/* --- notifications ---------------------------------------------------------------------------- */
+
+static void follow(struct source *s, enum policy_kind kind)
+{
+	_cleanup_mnl_socket_ struct mnl_socket *socket = NULL;
+	int group = sources[kind].group;
+
+	if (nl_socket_open(sources[kind].bus, &socket))
+		return;
+	if (!mnl_socket_setsockopt(socket, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)))
+		s->changes = TAKE_PTR(socket);
+}
+
+int hostpolicy_open(struct hostpolicy **hp)
+{
+	struct hostpolicy *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return -ENOMEM;
+	for (int kind = 0; kind < POLICY_KINDS; kind++)
+		follow(&h->source[kind], kind);
+	*hp = h;
+	return 0;
+}
+
+void hostpolicy_free(struct hostpolicy *hp)
+{
+	if (!hp)
+		return;
+	for (int kind = 0; kind < POLICY_KINDS; kind++) {
+		if (hp->source[kind].changes)
+			mnl_socket_close(hp->source[kind].changes);
+		nl_talk_close(&hp->source[kind].talk);
+	}
+	free(hp);
+}
+
+int hostpolicy_fd(const struct hostpolicy *hp, enum policy_kind kind)
+{
+	const struct source *s = &hp->source[kind];
+
+	return s->changes ? mnl_socket_get_fd(s->changes) : -1;
+}
+
+/* Rules and set elements come and go by the thousand; the chain that holds them is what counts. */
+static bool is_change(enum policy_kind kind, __u16 type)
+{
+	if (kind != POLICY_NETFILTER)
+		return true;
+	if (NFNL_SUBSYS_ID(type) != NFNL_SUBSYS_NFTABLES)
+		return false;
+	switch (NFNL_MSG_TYPE(type)) {
+	case NFT_MSG_NEWTABLE:
+	case NFT_MSG_DELTABLE:
+	case NFT_MSG_NEWCHAIN:
+	case NFT_MSG_DELCHAIN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool hostpolicy_drain(struct hostpolicy *hp, enum policy_kind kind)
+{
+	struct mnl_socket *socket = hp->source[kind].changes;
+	struct nlmsghdr *nlh;
+	bool changed = false;
+	ssize_t len;
+	int left;
+
+	/* Bounded: the fd stays readable for the next turn. */
+	for (int i = 0; socket && i < DRAIN_MAX; i++) {
+		len = nl_socket_receive(socket, &hp->buffer);
+		if (len == -EAGAIN)
+			break;
+		/* What was lost may have been a change. */
+		changed |= len < 0;
+		nl_for_each_message(nlh, left, &hp->buffer, len)
+			changed |= is_change(kind, nlh->nlmsg_type);
+	}
+	return changed;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+typedef int (*message_fn)(const struct nlmsghdr *nlh, void *arg);
+
+/* The subsystem or its module is not there, so there is nothing of it. */
+static int unless_absent(int err)
+{
+	return err == -EPROTONOSUPPORT || err == -EOPNOTSUPP ? 0 : err;
+}
+
+/* How nfnetlink and xfrm say that they do not know a request. */
+static int unless_unknown(int err)
+{
+	return err == -EINVAL ? 0 : unless_absent(err);
+}
+
+/* Nothing was said in vain: what an interrupted dump tells was true at some moment of it. */
+static int read_dump(struct nl_talk *talk, message_fn fn, void *arg)
+{
+	struct nlmsghdr *nlh;
+	int left, err, bad = 0;
+	ssize_t len;
+
+	for (;;) {
+		len = nl_socket_receive(talk->socket, &talk->buffer);
+		if (len < 0)
+			return len;
+		nl_for_each_message(nlh, left, &talk->buffer, len) {
+			if (nlh->nlmsg_seq != talk->seq)
+				continue;
+			if (nlh->nlmsg_flags & NLM_F_DUMP_INTR)
+				bad = -EINTR;
+			if (nlh->nlmsg_type == NLMSG_DONE || nlh->nlmsg_type == NLMSG_ERROR)
+				return nl_message_error(nlh) ?: bad;
+			err = fn(nlh, arg);
+			if (err < 0 && !bad)
+				bad = err;
+		}
+	}
+}
+
+static int dump(struct source *s, enum policy_kind kind, __u16 type, const void *header, size_t len, message_fn fn,
+		void *arg)
+{
+	struct nlmsghdr *nlh;
+	int err = s->talk.socket ? 0 : nl_talk_open(&s->talk, sources[kind].bus);
+
+	if (err)
+		return err;
+	err = -EINTR;
+	for (int i = 0; err == -EINTR && i < DUMP_TRIES; i++) {
+		nlh = nl_talk_begin(&s->talk, type, header, len);
+		nlh->nlmsg_flags |= NLM_F_DUMP;
+		err = nl_talk_send(&s->talk, nlh) ?: read_dump(&s->talk, fn, arg);
+	}
+	return err;
+}
+
+typedef void (*line_fn)(const char *line, enum family family, struct host_policy *policy);
+
+/* A file that is not there belongs to a module that is not there. */
+static int read_lines(const char *path, line_fn fn, enum family family, struct host_policy *policy)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	char line[256];
+
+	if (!f)
+		return errno == ENOENT ? 0 : -errno;
+	while (fgets(line, sizeof(line), f))
+		fn(line, family, policy);
+	return ferror(f) ? -EIO : 0;
+}
+
+/* --- netfilter -------------------------------------------------------------------------------- */
+
+static int on_chain(const struct nlmsghdr *nlh, void *arg)
+{
+	return policy_parse_chain(nlh, arg);
+}
+
+static void on_service(const char *line, enum family family, struct host_policy *policy)
+{
+	policy_parse_service(line, policy);
+}
+
+static void look_at_netfilter(struct hostpolicy *hp, struct host_policy *policy)
+{
+	static const struct {
+		const char *path;
+		line_fn fn;
+		enum family family;
+	} files[] = {
+		{ "/proc/net/ip_tables_names", policy_parse_table, IP4 },
+		{ "/proc/net/ip6_tables_names", policy_parse_table, IP6 },
+		{ "/proc/net/ip_vs", on_service, IP4 },
+	};
+	const struct nfgenmsg all = { .nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0 };
+	int err;
+
+	err = dump(&hp->source[POLICY_NETFILTER], POLICY_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN,
+		   &all, sizeof(all), on_chain, policy);
+	if (unless_unknown(err))
+		policy_unreadable(policy, POLICY_NETFILTER, "the chains of nf_tables", err);
+	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		err = read_lines(files[i].path, files[i].fn, files[i].family, policy);
+		if (err)
+			policy_unreadable(policy, POLICY_NETFILTER, files[i].path, err);
+	}
+}
+
+/* --- IPsec ------------------------------------------------------------------------------------ */
+
+static int on_policy(const struct nlmsghdr *nlh, void *arg)
+{
+	return policy_parse_xfrm(nlh, arg);
+}
+
+/* Kernels before 5.15 have no default but to let pass. */
+static int ask_default(struct source *s, struct host_policy *policy)
+{
+	const struct xfrm_userpolicy_default none = {};
+	const struct nlmsghdr *answer;
+	struct nlmsghdr *nlh;
+	int err;
+
+	nlh = nl_talk_begin(&s->talk, XFRM_MSG_GETDEFAULT, &none, sizeof(none));
+	err = nl_talk_ask(&s->talk, nlh, &answer);
+	return err ? unless_unknown(err) : policy_parse_xfrm(answer, policy);
+}
+
+static void look_at_xfrm(struct hostpolicy *hp, struct host_policy *policy)
+{
+	const struct xfrm_userpolicy_id all = {};
+	struct source *s = &hp->source[POLICY_XFRM];
+	int err;
+
+	err = dump(s, POLICY_XFRM, XFRM_MSG_GETPOLICY, &all, sizeof(all), on_policy, policy);
+	if (!err)
+		err = ask_default(s, policy);
+	if (unless_absent(err))
+		policy_unreadable(policy, POLICY_XFRM, "the IPsec policies", err);
+}
+
+/* --- traffic control -------------------------------------------------------------------------- */
+
+struct tc_look {
+	struct hostpolicy *hp;
+	struct host_policy *policy;
+};
+
+static int on_qdisc(const struct nlmsghdr *nlh, void *arg)
+{
+	struct tc_look *look = arg;
+	struct classifier ask;
+	int ret = policy_parse_qdisc(nlh, look->policy, &ask);
+
+	if (ret != 1)
+		return ret;
+	if (look->hp->asks == CLASSIFIERS)
+		return -ENOSPC;
+	look->hp->ask[look->hp->asks++] = ask;
+	return 0;
+}
+
+static int on_filter(const struct nlmsghdr *nlh, void *arg)
+{
+	*(bool *)arg |= nlh->nlmsg_type == RTM_NEWTFILTER;
+	return 0;
+}
+
+static int look_at_filters(struct source *s, const struct classifier *at, struct host_policy *policy)
+{
+	const struct tcmsg header = { .tcm_ifindex = at->ifindex, .tcm_parent = at->handle };
+	bool any = false;
+	int err = dump(s, POLICY_TC, RTM_GETTFILTER, &header, sizeof(header), on_filter, &any);
+
+	if (any)
+		policy_tc_filter(policy, at);
+	return unless_absent(err);
+}
+
+static bool has_programs(__u32 ifindex, int where)
+{
+	__u32 count = 0;
+
+	return !bpf_prog_query(ifindex, where, 0, NULL, NULL, &count) && count;
+}
+
+static void look_at_tc(struct hostpolicy *hp, struct host_policy *policy)
+{
+	const struct tcmsg all = {};
+	struct source *s = &hp->source[POLICY_TC];
+	struct tc_look look = { .hp = hp, .policy = policy };
+	int err;
+
+	hp->asks = 0;
+	err = dump(s, POLICY_TC, RTM_GETQDISC, &all, sizeof(all), on_qdisc, &look);
+	for (unsigned int i = 0; !err && i < hp->asks; i++)
+		err = look_at_filters(s, &hp->ask[i], policy);
+	if (unless_absent(err))
+		policy_unreadable(policy, POLICY_TC, "the queueing disciplines", err);
+	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
+		__u32 ifindex = policy->port[i].ifindex;
+
+		if (ifindex && has_programs(ifindex, TCX_INGRESS))
+			policy_tc_program(policy, ifindex, true);
+		if (ifindex && has_programs(ifindex, TCX_EGRESS))
+			policy_tc_program(policy, ifindex, false);
+	}
+}
+
+void hostpolicy_look(struct hostpolicy *hp, enum policy_kind kind, struct host_policy *policy)
+{
+	static void (*const looks[POLICY_KINDS])(struct hostpolicy *hp, struct host_policy *policy) = {
+		[POLICY_NETFILTER] = look_at_netfilter,
+		[POLICY_XFRM] = look_at_xfrm,
+		[POLICY_TC] = look_at_tc,
+	};
+
+	memset(policy->family, 0, sizeof(policy->family));
+	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
+		struct port_policy *port = &policy->port[i];
+
+		*port = (struct port_policy){ .ifindex = port->ifindex };
+		if (port->ifindex && !if_indextoname(port->ifindex, port->name))
+			port->name[0] = '\0';
+	}
+	looks[kind](hp, policy);
+}
