@@ -3,6 +3,7 @@
 """The daemon dies, stops, starts again: forwarding goes on as long as it may and no packet is lost."""
 
 import signal
+import subprocess
 import sys
 import time
 
@@ -132,10 +133,66 @@ def test_attaching_while_it_runs_makes_a_port_fast(routed):
 def test_two_instances_do_not_share_an_interface(routed):
     """The second one is told so and leaves the first alone."""
     words = routed.other.router.command(routed.xfib.program("xfib"), "-n", routed.xfib.name + "-2", "attach", "p0")
-    import subprocess
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and len(done.stderr.strip().splitlines()) == 1
     routed.check(both(), verdict="forwarded", out="p1")
+
+
+# --- capacity ---
+
+TINY = ["--routes4", "64", "--routes6", "64", "--hold", "3"]
+
+
+def many4(count):
+    """Host routes over port 2, all inside what port 1 covers: one that is left out would go the wrong way."""
+    return [f"route add 10.9.{i // 250}.{1 + i % 250}/32 via {host4(2)}" for i in range(count)]
+
+
+def many6(count):
+    return [f"-6 route add fd09::1:{i:x}/128 via {host6(2)}" for i in range(count)]
+
+
+def targets(count):
+    return ([udp4(f"10.9.{i // 250}.{1 + i % 250}") for i in range(count)] + [udp6(f"fd09::1:{i:x}") for i in range(count)])
+
+
+@pytest.mark.net(options=TINY)
+def test_routes_beyond_the_capacity_are_the_kernels_and_never_misrouted(routed):
+    routed.ip(*many4(300), *many6(300))
+    routed.check(targets(300), out="p2")
+    routed.xfib.wait(lambda status: all(status["tables"][family]["overflow"] > 0 for family in ("ipv4", "ipv6")),
+                     "the overflow to be told")
+
+
+@pytest.mark.net(options=TINY)
+def test_with_room_again_everything_is_fast_again(routed):
+    routed.ip(*many4(300), *many6(300))
+    routed.ip(*(line.replace("add", "del") for line in many4(300) + many6(300)))
+    routed.eventually(lambda: routed.check(both(), verdict="forwarded", out="p1"))
+
+
+@pytest.mark.net(options=TINY)
+def test_a_restart_with_a_larger_capacity_switches_the_tables_under_traffic_without_loss(routed):
+    routed.ip(*many4(300), *many6(300))
+    with Flow(routed.other, targets(300)) as flow:
+        time.sleep(0.3)
+        routed.xfib.stop()
+        routed.xfib.start(["--routes4", "100000", "--routes6", "100000", "--hold", "3"])
+        time.sleep(0.5)
+    flow.assert_whole({"p2"})
+    routed.eventually(lambda: routed.check(targets(300), verdict="forwarded", out="p2"))
+    assert routed.xfib.status()["tables"]["ipv4"]["capacity"] >= 100000
+
+
+@pytest.mark.net(options=["--hold", "3"])
+def test_a_restart_with_too_small_a_capacity_misroutes_nothing(routed):
+    routed.ip(*many4(300), *many6(300))
+    with Flow(routed.other, targets(300)) as flow:
+        time.sleep(0.3)
+        routed.xfib.stop()
+        routed.xfib.start(TINY)
+        time.sleep(0.5)
+    flow.assert_whole({"p2"})
 
 
 if __name__ == "__main__":

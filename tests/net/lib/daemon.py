@@ -29,6 +29,7 @@ class Xfib:
         self.ports = list(ports)
         self.options = list(options)
         self.process = None
+        self.marks = 0
         self.ended = False  # by us, not by itself
         self.log_path = f"/tmp/{self.name}.log"
         self.start()
@@ -96,8 +97,31 @@ class Xfib:
                     return status
             except (RuntimeError, ValueError) as failure:  # no instance yet
                 error = failure
-            time.sleep(0.02)
+            time.sleep(0.005)
         raise AssertionError(f"waited {timeout} s for {what}: {status or error}\n{self.log()}")
+
+    def catch_up(self):
+        """Returns when everything that the kernel has announced by now is in the maps.
+
+        Route and neighbour messages come on two sockets, each in order: so a last change of either
+        kind is made and waited for. Tables that xfib has to read again are waited for too."""
+        self.marks += 1
+        old, new = (f"198.18.{n >> 8 & 255}.{n & 255}/32" for n in (self.marks - 1, self.marks))
+        self.namespace.ip("route flush " + old, f"route add prohibit {new}")
+        neighbour = self.mark_neighbour(f"02:00:00:01:{self.marks >> 8 & 255:02x}:{self.marks & 255:02x}")
+        self.wait(lambda status: status["sync"]["state"] == "synced" and
+                  self.json("route", "show", new)[0]["prefix"] == new and
+                  (not neighbour or neighbour in [(n["addr"], n["dev"], n["lladdr"]) for n in self.json("neigh")]),
+                  "xfib to catch up")
+
+    def mark_neighbour(self, mac):
+        """Changes a neighbour of any port that is up; None if there is none."""
+        up = [link.get("ifname") for link in json.loads(self.namespace.show("-j link show up"))]
+        for port in (port["ifname"] for port in self.status()["ports"] if port["enabled"]):
+            if port in up:
+                self.namespace.ip(f"neigh replace 198.18.0.0 lladdr {mac} dev {port} nud permanent")
+                return "198.18.0.0", port, mac
+        return None
 
     def close(self):
         if self.process.poll() is None:

@@ -6,6 +6,7 @@ and the packets quoted in ICMP errors carry it too. A capture undoes what the ke
 before a packet socket sees it (a VLAN tag is moved out of the frame).
 """
 
+import errno
 import re
 import select
 import socket
@@ -90,7 +91,7 @@ class Tap:
     def __init__(self, namespace, device):
         self.device = device
         with namespace.inside():
-            self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)  # nothing until bind()
         self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
         self.socket.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
         self.socket.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
@@ -105,8 +106,9 @@ class Tap:
             try:
                 self.socket.send(frame)
                 return
-            except (BlockingIOError, OSError) as error:
-                if not isinstance(error, BlockingIOError) and error.errno != 105:  # ENOBUFS
+            except OSError as error:
+                # ENETDOWN is told once after the device was down, whatever it is now.
+                if error.errno not in (errno.EAGAIN, errno.ENOBUFS, errno.ENETDOWN):
                     raise
                 time.sleep(0.0005)
 
@@ -119,7 +121,7 @@ class Tap:
             except BlockingIOError:
                 return frames
             except OSError as error:
-                if error.errno == 100:  # ENETDOWN, told once when the device goes down
+                if error.errno == errno.ENETDOWN:  # told once
                     continue
                 raise
             frames.append(self._with_vlan_tag(frame, control))

@@ -19,7 +19,7 @@ import time
 from . import frames as fr
 from . import wire
 from .daemon import Xfib
-from .netns import Namespace
+from .netns import Namespace, together
 
 QUIET = 0.03      # nothing more comes once nothing came for so long ...
 DEADLINE = 3.0    # ... and what was expected is there; longest wait for that
@@ -91,7 +91,7 @@ class World:
         """Makes the cable of a port and everything on both its ends."""
         host = self.hosts[port]
         self.router.ip(
-            f"link add p{port} address {fr.router_mac(port)} numtxqueues 1 numrxqueues 1 type veth "
+            f"link add p{port} address {fr.router_mac(port)} type veth "
             f"peer name eth0 address {fr.host_mac(port)} netns {host.name}",
             f"addr add {fr.router4(port)}/24 dev p{port}",
             f"addr add {fr.router6(port)}/64 dev p{port} nodad",
@@ -146,12 +146,10 @@ class World:
         self.taps.clear()
 
     def close(self):
-        for capture in (self.out, self.taps):
-            capture.close()
+        together(*(tap.close for capture in (self.out, self.taps) for tap in capture.taps.values()))
         for sink in self.sinks:
             sink.close()
-        for namespace in (self.router, *self.hosts):
-            namespace.remove()
+        together(*(namespace.remove for namespace in (self.router, *self.hosts)))
 
 
 class Outcome:
@@ -171,8 +169,7 @@ class Net:
     def __init__(self, ports=3, options=(), attach=None):
         self.kernel = self.other = self.xfib = None
         try:
-            self.kernel = World("kernel", ports)
-            self.other = World("xfib", ports)
+            self.kernel, self.other = together(lambda: World("kernel", ports), lambda: World("xfib", ports))
             self.worlds = (self.kernel, self.other)
             if os.environ.get("XFIB") != "none":
                 self.xfib = Xfib(self.other.router, attach or [f"p{i}" for i in range(ports)], options)
@@ -181,9 +178,9 @@ class Net:
             raise
 
     def close(self):
-        for part in (self.xfib, self.kernel, self.other):
-            if part:
-                part.close()
+        if self.xfib:
+            self.xfib.close()
+        together(*(world.close for world in (self.kernel, self.other) if world))
 
     # --- changes, made to both routers ---
 
@@ -223,9 +220,8 @@ class Net:
 
     def sync(self):
         """Returns when xfib has read everything that the kernel has announced by now."""
-        if not self.xfib:
-            return
-        time.sleep(0.1)
+        if self.xfib:
+            self.xfib.catch_up()
 
     def check_counts(self, during, none, some):
         """Of the traffic while during() runs, no packet got the one verdict, some the other."""
