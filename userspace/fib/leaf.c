@@ -28,7 +28,7 @@ static __u32 winner(struct fib *fib, const struct rib *rib, __u32 node)
 static bool selective(const struct rib *rib, __u32 node, __u8 table)
 {
 	for (__u32 r = rib->node[node].routes; r; r = rib->route[r].next)
-		if (rib->route[r].table == table && rib->route[r].selective)
+		if (rib->route[r].table == table && rib->route[r].selector)
 			return true;
 	return false;
 }

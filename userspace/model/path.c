@@ -38,11 +38,11 @@ static bool set_grow(struct path_set *set)
 	return true;
 }
 
-static bool has_gateway(const struct path_key *key)
+bool path_key_joins(const struct path_key *key)
 {
 	for (__u32 i = 0; i < key->legs; i++)
 		if (key->leg[i].has_gateway)
-			return true;
+			return key->family == IP6 && key->type == RTN_UNICAST && !key->nhid;
 	return false;
 }
 
@@ -61,7 +61,7 @@ struct path *path_get(struct path_set *set, const struct path_key *key)
 		return NULL;
 	path->key_len = key_len(key);
 	memcpy(&path->key, key, path->key_len);
-	path->ecmp = key->family == IP6 && key->type == RTN_UNICAST && !key->nhid && has_gateway(key);
+	path->ecmp = path_key_joins(key);
 	path->refs = 1;
 	path->index = set->frees ? set->free[--set->frees] : set->used++;
 	set->by_index[path->index] = path;
@@ -110,6 +110,16 @@ static int leg_compare(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct path_leg));
 }
 
+/* Never 0 for a route that looks at more than the destination. IPv4 has no source: TOS tells all. */
+static __u16 selector_of(const struct route_event *route)
+{
+	__u64 hash = route->src.hi ^ route->src.lo ^ route->src_len;
+
+	if (!route->tos && !route->src_len)
+		return 0;
+	return 1 + ((hash * 0x9e3779b97f4a7c15ull >> 49) + route->tos);
+}
+
 struct path_key *path_key_of_route(const struct route_event *route, struct path_key_buf *buf)
 {
 	struct path_key *key = (struct path_key *)buf->bytes;
@@ -122,9 +132,7 @@ struct path_key *path_key_of_route(const struct route_event *route, struct path_
 	key->nhid = route->type == RTN_UNICAST ? route->nhid : 0;
 	key->mtu = route->type == RTN_UNICAST ? route->mtu : 0;
 	key->legs = legs;
-	if (route->tos || route->src_len)
-		key->salt = 1 + ((route->src.hi ^ route->src.lo) * 0x9e3779b97f4a7c15ull >> 33) +
-			    route->src_len + route->tos;
+	key->selector = selector_of(route);
 	for (__u32 i = 0; i < legs; i++) {
 		const struct leg *leg = &route->leg[i];
 
@@ -137,6 +145,9 @@ struct path_key *path_key_of_route(const struct route_event *route, struct path_
 			key->leg[i].gateway_family = leg->gateway_family;
 		}
 	}
+	/* Only among several has a weight a meaning, and only then the kernel tells it. */
+	if (legs == 1)
+		key->leg[0].weight = 1;
 	if (route->family == IP6)
 		qsort(key->leg, legs, sizeof(key->leg[0]), leg_compare);
 	return key;
@@ -161,6 +172,8 @@ __u32 path_key_remove(struct path_key *a, const struct path_key *b)
 		if (!gone)
 			a->leg[kept++] = a->leg[i];
 	}
+	if (kept == 1)
+		a->leg[0].weight = 1;
 	a->legs = kept;
 	return kept;
 }

@@ -30,7 +30,8 @@ struct path_key {
 	__u8 modelled; /* bool: all legs are here, and the route has no lifetime */
 	__u32 mtu;     /* 0: none */
 	__u32 nhid;    /* 0: legs below; else they are the nexthop object's */
-	__u32 salt;    /* tells selective routes apart that are alike but for TOS or source */
+	__u16 selector; /* of a route that also looks at TOS or source; else 0 */
+	__u16 reserved2;
 	__u32 legs;
 	__u32 reserved;
 	struct path_leg leg[];
@@ -100,6 +101,9 @@ struct path_key_buf {
 	_Alignas(struct path_key) __u8 bytes[sizeof(struct path_key) + NEXTHOP_LEGS_MAX * sizeof(struct path_leg)];
 };
 struct path_key *path_key_of_route(const struct route_event *route, struct path_key_buf *buf);
+
+/* Whether a route of this content is one that siblings join: IPv6 by a gateway of its own. */
+bool path_key_joins(const struct path_key *key);
 
 /* a := a without the legs of b (IPv6: one sibling of a route goes). Returns the number of legs left. */
 __u32 path_key_remove(struct path_key *a, const struct path_key *b);

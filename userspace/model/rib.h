@@ -25,9 +25,8 @@ struct rib_route {
 	__u32 generation; /* of the dump or notification that confirmed it last */
 	__u32 order;	/* position in the last dump, orders routes of equal priority */
 	__u8 table;	/* enum xfib_table */
-	__u8 tos;
 	__u8 protocol;
-	__u8 selective; /* bool: also looks at TOS or source */
+	__u16 selector; /* 0: only the destination matters; else stands for the TOS and source */
 };
 
 /*

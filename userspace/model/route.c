@@ -31,11 +31,12 @@ static enum nl_table dump_of(enum family family)
 	return family == IP4 ? NL_ROUTES4 : NL_ROUTES6;
 }
 
-/* What one notification speaks of: the routes of this prefix, table, TOS and priority. */
+/* What one notification speaks of: the routes of this prefix, table, priority, and TOS or source. */
 struct route_id {
 	struct addr prefix;
 	__u32 priority;
-	__u8 len, table, tos, reserved;
+	__u16 selector;
+	__u8 len, table;
 };
 
 static __u64 id_mark(const struct rib_node *node, const struct rib_route *r)
@@ -43,9 +44,9 @@ static __u64 id_mark(const struct rib_node *node, const struct rib_route *r)
 	struct route_id id = {
 		.prefix = node->prefix,
 		.priority = r->priority,
+		.selector = r->selector,
 		.len = node->len,
 		.table = r->table,
-		.tos = r->tos,
 	};
 
 	return touched_mark(&id, sizeof(id));
@@ -53,7 +54,7 @@ static __u64 id_mark(const struct rib_node *node, const struct rib_route *r)
 
 static bool same_id(const struct rib_route *a, const struct rib_route *b)
 {
-	return a->table == b->table && a->priority == b->priority && a->tos == b->tos;
+	return a->table == b->table && a->priority == b->priority && a->selector == b->selector;
 }
 
 /* The first route of this identity at or behind `r`, 0 if there is none. */
@@ -64,30 +65,41 @@ static __u32 next_same(const struct rib *rib, __u32 r, const struct rib_route *i
 	return r;
 }
 
+/* IPv4 routes of one path may still differ in their protocol. */
 static __u32 find_path(const struct rib *rib, __u32 node, const struct rib_route *id, __u32 path)
 {
 	__u32 r = next_same(rib, rib->node[node].routes, id);
 
-	while (r && rib->route[r].path != path)
+	while (r && (rib->route[r].path != path ||
+		     (rib->family == IP4 && rib->route[r].protocol != id->protocol)))
 		r = next_same(rib, rib->route[r].next, id);
 	return r;
 }
 
-/* The IPv6 multipath route that a gateway of this metric joins. Advertised routes stand alone. */
-static __u32 find_siblings(const struct model *m, __u32 node, const struct rib_route *id)
+/* rt6_qualify_for_ecmp(). What the kernel itself learned from an RA stands alone; it has a lifetime. */
+static bool joins_siblings(const struct path *path, __u8 protocol)
+{
+	return path->ecmp && (protocol != RTPROT_RA || path->key.modelled);
+}
+
+/* The first route of this identity that joins siblings, or that does not. */
+static __u32 find_joining(const struct model *m, __u32 node, const struct rib_route *id, bool joining)
 {
 	const struct rib *rib = &m->rib[IP6];
 	__u32 r = next_same(rib, rib->node[node].routes, id);
 
-	while (r && !(path_at(&m->paths, rib->route[r].path)->ecmp && rib->route[r].protocol != RTPROT_RA &&
-		      rib->route[r].selective == id->selective))
+	while (r && joins_siblings(path_at(&m->paths, rib->route[r].path), rib->route[r].protocol) != joining)
 		r = next_same(rib, rib->route[r].next, id);
 	return r;
 }
 
-static bool joins_siblings(const struct path *path, const struct rib_route *id)
+/* The route whose place a replacement takes: fib_table_insert(), fib6_add_rt2node(). */
+static __u32 find_replaced(const struct model *m, const struct rib *rib, __u32 node, const struct rib_route *id,
+			   bool joining)
 {
-	return path->ecmp && id->protocol != RTPROT_RA && id->protocol != RTPROT_REDIRECT && !id->selective;
+	__u32 r = rib->family == IP6 ? find_joining(m, node, id, joining) : 0;
+
+	return r ? r : next_same(rib, rib->node[node].routes, id);
 }
 
 /* Takes over the caller's reference to `path`. */
@@ -103,12 +115,17 @@ static void route_remove(struct model *m, struct rib *rib, __u32 node, __u32 r)
 	rib_route_del(rib, node, r);
 }
 
-/* Routes of this identity are younger than a dump that is under way: it must not sweep them. */
+/*
+ * Routes of this identity are younger than a dump that is under way: it must neither sweep them nor
+ * change their order.
+ */
 static void confirm_all(struct rib *rib, __u32 node, const struct rib_route *id)
 {
 	for (__u32 r = next_same(rib, rib->node[node].routes, id); r;
-	     r = next_same(rib, rib->route[r].next, id))
+	     r = next_same(rib, rib->route[r].next, id)) {
 		rib->route[r].generation = id->generation;
+		rib->route[r].order = id->order;
+	}
 }
 
 /*
@@ -118,20 +135,14 @@ static void confirm_all(struct rib *rib, __u32 node, const struct rib_route *id)
 static int route_add(struct model *m, struct rib *rib, __u32 node, const struct rib_route *id,
 		     struct path *path, const struct event *ev)
 {
+	bool joining = rib->family == IP6 && joins_siblings(path, id->protocol);
 	__u32 r = find_path(rib, node, id, path->index);
 
-	if (r && !ev->replace) {
-		rib->route[r].generation = id->generation;
-		rib->route[r].order = id->order;
-		rib->route[r].protocol = id->protocol;
-		path_unref(&m->paths, path);
-		return 1;
-	}
-	r = 0;
-	if (joins_siblings(path, id))
-		r = find_siblings(m, node, id);
+	/* A replacement that is there: a nexthop object's change, told once more for each of its routes. */
+	if (!r && joining)
+		r = find_joining(m, node, id, true);
 	if (!r && ev->replace)
-		r = next_same(rib, rib->node[node].routes, id);
+		r = find_replaced(m, rib, node, id, joining);
 	if (r) {
 		bool same = rib->route[r].path == path->index;
 
@@ -139,7 +150,6 @@ static int route_add(struct model *m, struct rib *rib, __u32 node, const struct 
 		rib->route[r].generation = id->generation;
 		rib->route[r].order = id->order;
 		rib->route[r].protocol = id->protocol;
-		rib->route[r].selective = id->selective;
 		return same;
 	}
 	/* `ip route prepend` goes before its equals, as fib_table_insert() does without NLM_F_APPEND. */
@@ -159,10 +169,15 @@ static void siblings_del(struct model *m, struct rib *rib, __u32 node, __u32 r, 
 	struct path *path;
 
 	memcpy(key, &old->key, old->key_len);
-	if (!path_key_remove(key, gone) || !(path = path_get(&m->paths, key)))
+	if (!path_key_remove(key, gone)) {
 		route_remove(m, rib, node, r);
-	else
+		return;
+	}
+	path = path_get(&m->paths, key);
+	if (path)
 		route_set_path(m, rib, r, path);
+	else
+		m->wanted |= 1u << dump_of(rib->family);
 }
 
 static void route_del(struct model *m, struct rib *rib, __u32 node, const struct rib_route *id,
@@ -171,7 +186,7 @@ static void route_del(struct model *m, struct rib *rib, __u32 node, const struct
 	const struct path *path = path_find(&m->paths, key);
 	__u32 r = path ? find_path(rib, node, id, path->index) : 0;
 
-	if (!r && rib->family == IP6 && key->legs && (r = find_siblings(m, node, id))) {
+	if (!r && rib->family == IP6 && path_key_joins(key) && (r = find_joining(m, node, id, true))) {
 		siblings_del(m, rib, node, r, key);
 		return;
 	}
@@ -229,9 +244,7 @@ int model_apply_route(struct model *m, const struct event *ev)
 		.generation = m->table[table].generation,
 		.order = m->table[table].order,
 		.table = table_of(route->family, route->table),
-		.tos = route->tos,
 		.protocol = route->protocol,
-		.selective = route->tos || route->src_len,
 	};
 	struct path_key_buf buf;
 	struct path_key *key;
@@ -242,6 +255,8 @@ int model_apply_route(struct model *m, const struct event *ev)
 
 	if (id.table == XFIB_TABLE_COUNT || route->cloned)
 		return 0;
+	key = path_key_of_route(route, &buf);
+	id.selector = key->selector;
 	if (ev->dump)
 		m->table[table].order++;
 	if (route->family == IP4 && route->type == RTN_LOCAL && route->protocol != RTPROT_KERNEL && !ev->del &&
@@ -275,7 +290,6 @@ int model_apply_route(struct model *m, const struct event *ev)
 		if (!ev->dump && !touched_add(&m->table[table].touched, mark))
 			m->wanted |= 1u << table;
 	}
-	key = path_key_of_route(route, &buf);
 	if (ev->del) {
 		route_del(m, rib, node, &id, key);
 		err = 0;
