@@ -163,6 +163,26 @@ static int store_message(struct store *store, const struct nlmsghdr *nlh)
 	return 1;
 }
 
+/*
+ * A kernel without IPv6 (ipv6.disable=1) answers a question about it with what all other families
+ * have (rtnl_dump_all()).
+ */
+static bool belongs(const struct event *ev, enum nl_table table)
+{
+	switch (table) {
+	case NL_ROUTES4:
+	case NL_ROUTES6:
+		return ev->kind == EVENT_ROUTE &&
+		       ev->route.family == (table == NL_ROUTES4 ? IP4 : IP6);
+	case NL_NETCONF4:
+	case NL_NETCONF6:
+		return ev->kind == EVENT_NETCONF &&
+		       ev->netconf.family == (table == NL_NETCONF4 ? IP4 : IP6);
+	default:
+		return true;
+	}
+}
+
 static int deliver(struct nl_dump *d, const struct nlmsghdr *nlh, nl_event_fn fn, void *arg)
 {
 	const char *why;
@@ -171,7 +191,7 @@ static int deliver(struct nl_dump *d, const struct nlmsghdr *nlh, nl_event_fn fn
 	ret = parse_message(nlh, nlh->nlmsg_len, &d->event, &why);
 	if (ret < 0)
 		return ret;
-	if (ret == 1) {
+	if (ret == 1 && belongs(&d->event, d->table)) {
 		d->event.dump = true;
 		fn(&d->event, arg);
 	}
