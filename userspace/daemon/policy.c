@@ -70,15 +70,19 @@ static void look(struct daemon *d, unsigned int kinds)
 			hostpolicy_look(p->host, kind, &p->found[kind]);
 	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
 		sum.port[i].ifindex = p->found[POLICY_TC].port[i].ifindex;
-		memcpy(sum.port[i].name, p->found[POLICY_TC].port[i].name, sizeof(sum.port[i].name));
+		memcpy(sum.port[i].name, p->found[POLICY_TC].port[i].name,
+		       sizeof(sum.port[i].name));
 	}
 	for (int kind = 0; kind < POLICY_KINDS; kind++)
 		if (!d->opt.allow_bypass[kind])
 			add(&sum, &p->found[kind]);
+	if (!memcmp(&p->effective, &sum, sizeof(sum)))
+		return;
 	log_changes(&p->effective, &sum);
 	p->effective = sum;
 	model_set_policy(&d->model, &sum);
 	daemon_commit(d);
+	status_update(d);
 }
 
 enum { EVERYTHING = (1u << POLICY_KINDS) - 1 };
@@ -117,17 +121,20 @@ void policy_set_ports(struct daemon *d, const __u32 ifindex[XFIB_PORTS])
 
 enum { NOTES = 4 };
 
-static unsigned int note(char reason[NOTES][XFIB_REASON], unsigned int n, const char *prefix, const char *text)
+static unsigned int note(char reason[NOTES][XFIB_REASON], unsigned int n, const char *prefix,
+			 const char *text)
 {
 	for (unsigned int i = 0; i < n; i++)
 		if (!strcmp(reason[i], text))
 			return n;
 	if (text[0] && n < NOTES)
-		snprintf(reason[n++], XFIB_REASON, "%s%.*s", prefix, (int)(XFIB_REASON - 1 - strlen(prefix)), text);
+		snprintf(reason[n++], XFIB_REASON, "%s%.*s", prefix,
+			 (int)(XFIB_REASON - 1 - strlen(prefix)), text);
 	return n;
 }
 
-unsigned int policy_notes(const struct daemon *d, enum family family, char reason[NOTES][XFIB_REASON], unsigned int n)
+unsigned int policy_notes(const struct daemon *d, enum family family,
+			  char reason[NOTES][XFIB_REASON], unsigned int n)
 {
 	const struct policy *p = d->policy;
 
@@ -163,7 +170,8 @@ static void warn_of_bypass(const struct daemon *d)
 
 	for (int kind = 0; kind < POLICY_KINDS; kind++)
 		if (d->opt.allow_bypass[kind])
-			log_warning("--allow-bypass %s not see what is forwarded in XDP", bypassed[kind]);
+			log_warning("--allow-bypass %s not see what is forwarded in XDP",
+				    bypassed[kind]);
 }
 
 int policy_start(struct daemon *d)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * What people may know, in the status map: one writer, readers that check the sequence number.
- * Written once a second and when the state of the sync changes.
+ * Written once a second and when the state of the sync or the host's policy changes.
  */
 #include <stdio.h>
 #include <string.h>

@@ -167,8 +167,8 @@ static int read_dump(struct nl_talk *talk, message_fn fn, void *arg)
 	}
 }
 
-static int dump(struct source *s, enum policy_kind kind, __u16 type, const void *header, size_t len, message_fn fn,
-		void *arg)
+static int dump(struct source *s, enum policy_kind kind, __u16 type, const void *header, size_t len,
+		message_fn fn, void *arg)
 {
 	struct nlmsghdr *nlh;
 	int err = s->talk.socket ? 0 : nl_talk_open(&s->talk, sources[kind].bus);
@@ -225,8 +225,9 @@ static void look_at_netfilter(struct hostpolicy *hp, struct host_policy *policy)
 	const struct nfgenmsg all = { .nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0 };
 	int err;
 
-	err = dump(&hp->source[POLICY_NETFILTER], POLICY_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN,
-		   &all, sizeof(all), on_chain, policy);
+	err = dump(&hp->source[POLICY_NETFILTER], POLICY_NETFILTER,
+		   NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN, &all, sizeof(all), on_chain,
+		   policy);
 	if (unless_unknown(err))
 		policy_unreadable(policy, POLICY_NETFILTER, "the chains of nf_tables", err);
 	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -296,7 +297,8 @@ static int on_filter(const struct nlmsghdr *nlh, void *arg)
 	return 0;
 }
 
-static int look_at_filters(struct source *s, const struct classifier *at, struct host_policy *policy)
+static int look_at_filters(struct source *s, const struct classifier *at,
+			   struct host_policy *policy)
 {
 	const struct tcmsg header = { .tcm_ifindex = at->ifindex, .tcm_parent = at->handle };
 	bool any = false;
@@ -339,7 +341,8 @@ static void look_at_tc(struct hostpolicy *hp, struct host_policy *policy)
 
 void hostpolicy_look(struct hostpolicy *hp, enum policy_kind kind, struct host_policy *policy)
 {
-	static void (*const looks[POLICY_KINDS])(struct hostpolicy *hp, struct host_policy *policy) = {
+	static void (*const looks[POLICY_KINDS])(struct hostpolicy * hp,
+						 struct host_policy * policy) = {
 		[POLICY_NETFILTER] = look_at_netfilter,
 		[POLICY_XFRM] = look_at_xfrm,
 		[POLICY_TC] = look_at_tc,

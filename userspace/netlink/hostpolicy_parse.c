@@ -24,7 +24,8 @@ enum { DEVICE_PREFIX = NFTA_DEVICE_NAME + 1 };
 /* --- reasons ------------------------------------------------------------------------------------- */
 
 /* What was found first stays. */
-static __attribute__((format(printf, 2, 3))) void found(char reason[static XFIB_REASON], const char *fmt, ...)
+static __attribute__((format(printf, 2, 3))) void found(char reason[static XFIB_REASON],
+							const char *fmt, ...)
 {
 	va_list args;
 
@@ -79,15 +80,19 @@ struct chain {
 /* The hooks that a packet meets which is neither for this host nor from it. */
 static bool hook_forwards(__u32 hooknum)
 {
-	return hooknum == NF_INET_PRE_ROUTING || hooknum == NF_INET_FORWARD || hooknum == NF_INET_POST_ROUTING;
+	return hooknum == NF_INET_PRE_ROUTING || hooknum == NF_INET_FORWARD ||
+	       hooknum == NF_INET_POST_ROUTING;
 }
 
-static void chain_on_family(const struct chain *c, enum family family, const char *word, struct host_policy *policy)
+static void chain_on_family(const struct chain *c, enum family family, const char *word,
+			    struct host_policy *policy)
 {
-	found(policy->family[family], "nft chain %s %.38s %.38s is on the path", word, c->table, c->name);
+	found(policy->family[family], "nft chain %s %.38s %.38s is on the path", word, c->table,
+	      c->name);
 }
 
-static void chain_on_device(const struct chain *c, const char *device, bool prefix, struct host_policy *policy)
+static void chain_on_device(const struct chain *c, const char *device, bool prefix,
+			    struct host_policy *policy)
 {
 	const bool egress = c->family == NFPROTO_NETDEV && c->hooknum == NF_NETDEV_EGRESS;
 	const char *word = c->family == NFPROTO_NETDEV ? "netdev" : "inet";
@@ -97,8 +102,9 @@ static void chain_on_device(const struct chain *c, const char *device, bool pref
 
 		if (!p->ifindex || strncmp(p->name, device, prefix ? strlen(device) : IFNAMSIZ))
 			continue;
-		found(egress ? p->egress : p->ingress, "nft chain %s %.30s %.30s is on the %s of %s", word, c->table,
-		      c->name, egress ? "egress" : "ingress", p->name);
+		found(egress ? p->egress : p->ingress,
+		      "nft chain %s %.30s %.30s is on the %s of %s", word, c->table, c->name,
+		      egress ? "egress" : "ingress", p->name);
 	}
 }
 
@@ -120,7 +126,8 @@ static int chain_on_devices(const struct chain *c, struct host_policy *policy)
 			name = text_of(device);
 			if (!name)
 				return -EBADMSG;
-			chain_on_device(c, name, mnl_attr_get_type(device) == DEVICE_PREFIX, policy);
+			chain_on_device(c, name, mnl_attr_get_type(device) == DEVICE_PREFIX,
+					policy);
 		}
 	}
 	return 0;
@@ -214,8 +221,8 @@ void policy_parse_table(const char *line, enum family family, struct host_policy
 	unsigned int len = word_len(line);
 
 	if (len)
-		found(policy->family[family], "table %.*s of legacy ip%stables is on the path", len < 32 ? (int)len : 32,
-		      line, family == IP6 ? "6" : "");
+		found(policy->family[family], "table %.*s of legacy ip%stables is on the path",
+		      len < 32 ? (int)len : 32, line, family == IP6 ? "6" : "");
 }
 
 /* "TCP  0A000001:0050 wlc", "UDP  [2001:...]:0035 rr", or "FWM  00000001 rr", which may be of either family. */
@@ -226,20 +233,21 @@ void policy_parse_service(const char *line, struct host_policy *policy)
 	unsigned int known = 0, addr, port;
 	char text[64];
 
-	while (known < sizeof(protocols) / sizeof(protocols[0]) && strncmp(line, protocols[known], 4))
+	while (known < sizeof(protocols) / sizeof(protocols[0]) &&
+	       strncmp(line, protocols[known], 4))
 		known++;
 	if (known == sizeof(protocols) / sizeof(protocols[0]))
 		return;
 	service += strspn(service, " ");
 	if (sscanf(service, "%8x:%4x", &addr, &port) == 2)
-		snprintf(text, sizeof(text), "%u.%u.%u.%u:%u", addr >> 24, addr >> 16 & 255, addr >> 8 & 255,
-			 addr & 255, port);
+		snprintf(text, sizeof(text), "%u.%u.%u.%u:%u", addr >> 24, addr >> 16 & 255,
+			 addr >> 8 & 255, addr & 255, port);
 	else
 		snprintf(text, sizeof(text), "%.*s", (int)word_len(service), service);
 	for (int f = 0; f < FAMILIES; f++)
 		if (!strncmp(line, "FWM", 3) || (*service == '[') == (f == IP6))
-			found(policy->family[f], "IPVS service %.*s %s is on the path", (int)word_len(line), line,
-			      text);
+			found(policy->family[f], "IPVS service %.*s %s is on the path",
+			      (int)word_len(line), line, text);
 }
 
 /* --- IPsec --------------------------------------------------------------------------------------- */
@@ -263,7 +271,8 @@ static int parse_policy(const struct nlmsghdr *nlh, struct host_policy *policy)
 		return -EBADMSG;
 	prefix_format(f, addr_from_bytes(f, &sel->saddr), sel->prefixlen_s, src);
 	prefix_format(f, addr_from_bytes(f, &sel->daddr), sel->prefixlen_d, dst);
-	found(policy->family[f], "IPsec policy %s -> %s (%s)", src, dst, info.dir == XFRM_POLICY_FWD ? "fwd" : "out");
+	found(policy->family[f], "IPsec policy %s -> %s (%s)", src, dst,
+	      info.dir == XFRM_POLICY_FWD ? "fwd" : "out");
 	return 0;
 }
 
@@ -323,7 +332,8 @@ static bool mqprio_is_offloaded(const struct nlattr *options)
 /* Neither shapes nor drops on purpose: a frame that passes it by is only early. */
 static bool qdisc_is_harmless(const char *kind, const struct nlattr *options)
 {
-	static const char *const harmless[] = { "noqueue", "pfifo_fast", "pfifo", "bfifo", "fq_codel", "mq" };
+	static const char *const harmless[] = { "noqueue", "pfifo_fast", "pfifo",
+						"bfifo",   "fq_codel",	 "mq" };
 
 	for (unsigned int i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
 		if (!strcmp(kind, harmless[i]))
@@ -345,7 +355,8 @@ static int judge_qdisc(const struct tcmsg *tc, const char *kind, const struct nl
 	if (tc->tcm_parent == TC_H_INGRESS)
 		return 0;
 	if (!qdisc_is_harmless(kind, options))
-		found(port->egress, "qdisc %.32s on %s shapes or filters what leaves", kind, port->name);
+		found(port->egress, "qdisc %.32s on %s shapes or filters what leaves", kind,
+		      port->name);
 	/* Of the harmless ones only this has room for filters; without a handle only at the root. */
 	if (strcmp(kind, "fq_codel") || (!tc->tcm_handle && tc->tcm_parent != TC_H_ROOT))
 		return 0;
@@ -353,7 +364,8 @@ static int judge_qdisc(const struct tcmsg *tc, const char *kind, const struct nl
 	return 1;
 }
 
-int policy_parse_qdisc(const struct nlmsghdr *nlh, struct host_policy *policy, struct classifier *ask)
+int policy_parse_qdisc(const struct nlmsghdr *nlh, struct host_policy *policy,
+		       struct classifier *ask)
 {
 	const struct nlattr *a, *options = NULL;
 	const char *kind = NULL;
@@ -391,6 +403,7 @@ void policy_tc_program(struct host_policy *policy, __u32 ifindex, bool ingress)
 	struct port_policy *port = port_of(policy, ifindex);
 
 	if (port)
-		found(ingress ? port->ingress : port->egress, "a tcx program on %s may filter what %s", port->name,
+		found(ingress ? port->ingress : port->egress,
+		      "a tcx program on %s may filter what %s", port->name,
 		      ingress ? "enters" : "leaves");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Messages and /proc files -> reasons of struct host_policy. Pure: no socket, no file; safe on any
- * bytes, if they are aligned as a netlink buffer is and nlmsg_len of them are readable. Each adds what
- * it finds where nothing was found before. Private to netlink/.
+ * bytes that mnl_nlmsg_ok() lets pass, in a buffer that is aligned and at least NLMSG_ALIGN(nlmsg_len)
+ * long. Each adds what it finds where nothing was found before. Private to netlink/.
  */
 #pragma once
 
