@@ -11,6 +11,8 @@ logs=$(realpath -m "${B:-build}/check")
 limit=${CHECK_TIMEOUT:-900} # seconds a room
 mkdir -p "$logs"
 
+export PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -rs" # why a test is skipped
+
 passed=0 failed=0 skipped=0
 verdicts=() skips=()
 
@@ -26,7 +28,7 @@ counts() {
 	/^\[  PASSED  \] [0-9]+ test/ { P += $4 }
 	/^\[  FAILED  \] [0-9]+ test/ { F += $4 }
 	/^\[  SKIPPED \] [0-9]+ test/ { S += $4 }
-	/^=+ .*(passed|failed|skipped|error).* in [0-9.]+s/ {
+	/^(=+ )?[0-9]+ (passed|failed|skipped|error).* in [0-9.]+s/ {
 		P += number("passed"); F += number("failed") + number("error"); S += number("skipped")
 	}
 	END { print plain ? p " " f " " s : P + 0 " " F + 0 " " S + 0 }' "$1"
@@ -71,7 +73,7 @@ run_room() {
 		kill "$pid" 2>/dev/null
 	done
 	verdicts+=("$(printf '%-12s %4d passed, %d failed, %d skipped%s' "$room" "$p" "$f" "$s" "$note")")
-	mapfile -O "${#skips[@]}" -t skips < <(sed -nE "s/^ *(SKIP(PED)?[ :].*)/$room: \1/p" "$log")
+	mapfile -O "${#skips[@]}" -t skips < <(sed -nE "s/^(SKIP(PED)?[ :].*|[^0-9=].* skipped)\$/$room: \1/p" "$log")
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 

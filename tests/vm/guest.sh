@@ -9,6 +9,10 @@ set -u -o pipefail
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
 prepare() {
+	ln -sf /proc/self/fd /dev/fd
+	mkdir -p /dev/shm /dev/pts
+	mount -t tmpfs shm /dev/shm
+	mount -t devpts pts /dev/pts
 	ip link set lo up
 	mount -t tmpfs run /run
 	mkdir -p /run/netns /lib/modules
