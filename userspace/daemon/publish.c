@@ -21,10 +21,22 @@ static void store_word(void *to, const void *word)
 
 #define for_each_target(p, t) for (struct target *t = (p)->target; t < (p)->target + (p)->targets; t++)
 
+/*
+ * Engines queue prefixes. A word that is replaced must not overtake them: a prefix that leaves a next
+ * hop would meet what becomes of it afterwards. Fresh slots and buckets need not wait.
+ */
+static void write_routes(struct publish *p)
+{
+	for_each_target(p, t)
+		for (int f = 0; f < FAMILIES; f++)
+			p->ops->flush(t->engine[f]);
+}
+
 static void put_port(void *arg, __u32 slot, struct xfib_port port)
 {
 	struct publish *p = arg;
 
+	write_routes(p);
 	for_each_target(p, t)
 		store_word(&t->gen->ports[slot], &port);
 }
@@ -41,6 +53,7 @@ static void put_tx(void *arg, __u32 port, __u32 ifindex)
 {
 	struct publish *p = arg;
 
+	write_routes(p);
 	port_set_tx(p->instance, port, ifindex);
 }
 
@@ -48,6 +61,7 @@ static void put_own4(void *arg, const __u64 words[XFIB_OWN_BITS / 64])
 {
 	struct publish *p = arg;
 
+	write_routes(p);
 	for_each_target(p, t)
 		for (unsigned int i = 0; i < XFIB_OWN_BITS / 64; i++)
 			store_word(&t->gen->own4[i], &words[i]);
@@ -57,6 +71,7 @@ static void put_nexthop(void *arg, __u32 id, struct xfib_nexthop nexthop)
 {
 	struct publish *p = arg;
 
+	write_routes(p);
 	for_each_target(p, t)
 		store_word(&t->gen->nexthops[id], &nexthop);
 }
@@ -83,6 +98,7 @@ static void put_lladdr(void *arg, __u32 slot, struct xfib_lladdr lladdr)
 {
 	struct publish *p = arg;
 
+	write_routes(p);
 	for_each_target(p, t)
 		store_word(&t->gen->neighs[slot].lladdr, &lladdr);
 }
@@ -107,6 +123,7 @@ static int put_neigh_index(void *arg, const struct xfib_neigh *neigh, __u32 slot
 	struct publish *p = arg;
 	int err = 0;
 
+	write_routes(p);
 	for_each_target(p, t) {
 		int e = index_neigh(t, neigh, slot);
 
@@ -133,11 +150,7 @@ static void put_route_del(void *arg, enum family family, __u32 fib, struct addr 
 
 static void commit(void *arg)
 {
-	struct publish *p = arg;
-
-	for_each_target(p, t)
-		for (int f = 0; f < FAMILIES; f++)
-			p->ops->flush(t->engine[f]);
+	write_routes(arg);
 }
 
 const struct fib_sink publish_sink = {

@@ -28,7 +28,10 @@ struct fib_sink {
 	void (*lladdr)(void *arg, __u32 slot, struct xfib_lladdr lladdr);
 	/* slot 0 deletes. A failed insert is reported as -ENOSPC or another -errno. */
 	int (*neigh_index)(void *arg, const struct xfib_neigh *neigh, __u32 slot);
-	/* May be queued until commit; what does not go in comes back by fib_route_failed(). */
+	/*
+	 * May be queued until commit, or until a row that replaces something other than a prefix, which
+	 * must not overtake them. What does not go in comes back by fib_route_failed().
+	 */
 	void (*route)(void *arg, enum family family, __u32 fib, struct addr prefix, unsigned int len,
 		      __u32 value);
 	void (*route_del)(void *arg, enum family family, __u32 fib, struct addr prefix, unsigned int len);
