@@ -33,6 +33,19 @@ static bool selective(const struct rib *rib, __u32 node, __u8 table)
 	return false;
 }
 
+/*
+ * As long as there never was a rule but the default ones, the kernel searches local and main as one
+ * trie (fib_trie_table()), where a longer prefix of main wins; netlink does not tell. For routes that
+ * punt that is no matter, and others are not usual there.
+ */
+static bool undecidable(const struct fib *fib, const struct rib *rib, __u32 route)
+{
+	__u8 type = path_at(&fib->m->paths, rib->route[route].path)->key.type;
+
+	return rib->family == IP4 && rib->route[route].table == XFIB_TABLE_LOCAL &&
+	       (type == RTN_UNICAST || type == RTN_BLACKHOLE);
+}
+
 static void set_first(struct fib *fib, enum family family, struct rib_node *node, __u8 first)
 {
 	if (node->first < XFIB_TABLE_COUNT)
@@ -69,6 +82,8 @@ static __u32 leaf_value(struct fib *fib, const struct rib *rib, __u32 node)
 		leaf = XFIB_PUNT_SELECTIVE_ROUTE;
 	else if (!route)
 		leaf = XFIB_PUNT_DEAD_NEXTHOP;
+	else if (undecidable(fib, rib, route))
+		leaf = XFIB_PUNT_UNSUPPORTED_ROUTE;
 	else
 		leaf = path_leaf(fib, path_at(&fib->m->paths, rib->route[route].path));
 	return XFIB_LEAF_VALUE(leaf, table);
@@ -97,6 +112,8 @@ void leaf_default_changed(struct fib *fib, enum family family)
 	} else if (route) {
 		if (selective(rib, RIB_ROOT, root->first)) {
 			word = nexthop_verdict_word(XFIB_PUNT_SELECTIVE_ROUTE);
+		} else if (undecidable(fib, rib, route)) {
+			word = nexthop_verdict_word(XFIB_PUNT_UNSUPPORTED_ROUTE);
 		} else {
 			path = rib->route[route].path;
 			word = path_word(fib, path_at(&fib->m->paths, path));
