@@ -154,14 +154,11 @@ bool fib_grace_begin(struct fib *fib)
 
 void fib_grace_end(struct fib *fib)
 {
-	for (unsigned int i = 0; i < XFIB_PORTS; i++)
-		if (fib->tx_closed >> i & 1)
-			fib->sink->tx(fib->sink_arg, i, 0);
-	fib->tx_closed = 0;
 	slots_free(&fib->l3ifs);
 	slots_free(&fib->leaves);
 	slots_free(&fib->neighs);
 	buddy_free(&fib->members);
+	tx_end(fib);
 }
 
 /* --- replay ---------------------------------------------------------------------------------- */

@@ -78,6 +78,7 @@ struct fib {
 	__u32 neigh_overflow;
 	__u64 own4[XFIB_OWN_BITS / 64];
 	struct adopted *adopted; /* what was in the maps before us and is not claimed yet */
+	__u32 tx[XFIB_PORTS];	  /* the device that a port's devmap entry leads to, 0: none */
 	__u64 tx_gone, tx_closed; /* ports whose devmap entry goes after the next, the pending grace period */
 	bool started;	    /* the model was complete once; before that nothing is published */
 	bool enabled;	    /* ports may be enabled */
@@ -175,6 +176,7 @@ bool neigh_usable(const struct neigh *neigh);
 void l3if_update(struct fib *fib, struct link *link, bool gone);
 void l3if_update_all(struct fib *fib);
 void own4_update(struct fib *fib);
+void tx_end(struct fib *fib); /* devmap entries whose grace period has passed */
 /* adopt.c: 0 if nothing of the maps serves */
 __u32 adopt_l3if(struct fib *fib, const struct xfib_l3if *record);
 __u32 adopt_neigh(struct fib *fib, const struct neigh_key *key, __u64 *word);

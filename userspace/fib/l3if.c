@@ -199,10 +199,12 @@ static void publish_port(struct fib *fib, unsigned int slot)
 	fib->sink->port(fib->sink_arg, slot, word);
 }
 
+/* A slot that sent to another device waits until no packet can be on its way there. */
 static int port_of(const struct fib *fib, __u32 ifindex)
 {
 	for (int i = 0; i < XFIB_PORTS; i++)
-		if (fib->port[i].ifindex == ifindex && fib->port[i].attached)
+		if (fib->port[i].ifindex == ifindex && fib->port[i].attached &&
+		    (!fib->tx[i] || fib->tx[i] == ifindex))
 			return i;
 	return -1;
 }
@@ -248,15 +250,22 @@ static void update_link(struct fib *fib, struct link *link, bool gone)
 {
 	int port = gone ? -1 : port_of(fib, link->ifindex), was = link->fib.port;
 	bool moved = port != was || gone;
-	bool relinked = moved || link->fib.up != link->ev.up || link->fib.carrier != link->ev.carrier;
+	bool relinked = moved || link->fib.up != link->ev.up || link->fib.carrier != link->ev.carrier ||
+			link->fib.ignore_linkdown4 != link->ignore_linkdown4 ||
+			link->fib.ignore_linkdown6 != link->ignore_linkdown6 ||
+			link->fib.reborn != link->reborn;
 
 	link->fib.up = link->ev.up;
 	link->fib.carrier = link->ev.carrier;
+	link->fib.ignore_linkdown4 = link->ignore_linkdown4;
+	link->fib.ignore_linkdown6 = link->ignore_linkdown6;
+	link->fib.reborn = link->reborn;
 	link->fib.port = port;
 	if (port >= 0) {
 		if (moved) {
 			fib->tx_gone &= ~(1ull << port);
 			fib->tx_closed &= ~(1ull << port);
+			fib->tx[port] = link->ifindex;
 			fib->sink->tx(fib->sink_arg, port, link->ifindex);
 		}
 		update_record(fib, link);
@@ -265,7 +274,7 @@ static void update_link(struct fib *fib, struct link *link, bool gone)
 	}
 	if (was >= 0 && was != port)
 		publish_port(fib, was);
-	if (relinked || link->ignore_linkdown4 > 0 || link->ignore_linkdown6 > 0)
+	if (relinked)
 		path_update_all(fib, link->ifindex);
 }
 
@@ -299,11 +308,29 @@ void fib_set_port(struct fib *fib, unsigned int slot, __u32 ifindex, bool attach
 		return;
 	if (old && (link = model_link(fib->m, old)))
 		l3if_update(fib, link, false);
-	if (old && !(ifindex && attached))
+	if (fib->tx[slot] && !(attached && ifindex == fib->tx[slot]))
 		fib->tx_gone |= 1ull << slot;
 	if (ifindex && ifindex != old && (link = model_link(fib->m, ifindex)))
 		l3if_update(fib, link, false);
 	publish_port(fib, slot);
+}
+
+void tx_end(struct fib *fib)
+{
+	__u64 slots = fib->tx_closed;
+
+	fib->tx_closed = 0;
+	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
+		struct link *link;
+
+		if (!(slots >> i & 1))
+			continue;
+		fib->tx[i] = 0;
+		fib->sink->tx(fib->sink_arg, i, 0);
+		link = fib->port[i].ifindex ? model_link(fib->m, fib->port[i].ifindex) : NULL;
+		if (link)
+			l3if_update(fib, link, false);
+	}
 }
 
 void fib_set_enabled(struct fib *fib, bool enabled)

@@ -59,14 +59,16 @@ struct link {
 	int forwarding6, ignore_linkdown4, ignore_linkdown6; /* netconf; -1: not told */
 	int forwarding4, rp_filter;
 	bool xmit, sg; /* XDP features of the device */
-	struct settle settle; /* it was down */
+	struct settle settle; /* it was down, or is reborn */
+	bool reborn; /* another device had this ifindex, and there are routes of that time */
 	__u32 generation;
 
 	/* fib/ owns these. */
 	struct {
 		int port;   /* slot of the port attached to it, -1: none */
 		__u32 l3if; /* slot, 0: none */
-		bool up, carrier; /* as last worked out */
+		bool up, carrier, reborn; /* as last worked out */
+		int ignore_linkdown4, ignore_linkdown6;
 	} fib;
 };
 
