@@ -100,6 +100,11 @@ static void add_leg(struct build *b, const struct path_leg *leg, __u32 weight)
 	const struct link *link = model_link(b->fib->m, leg->ifindex);
 
 	b->legs = true;
+	/* An IPv4 route goes whole with any device of it (fib_sync_down_dev()); IPv6 legs go one by one. */
+	if (b->path->key.family == IP4 && (!link || link->reborn)) {
+		b->verdict = XFIB_PUNT_NOT_A_PORT;
+		return;
+	}
 	if (leg_dead(link, b->path->key.family))
 		return;
 	if (b->hops == NEXTHOP_LEGS_MAX) {

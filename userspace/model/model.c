@@ -101,13 +101,57 @@ struct link *model_link(const struct model *m, __u32 ifindex)
 	return link;
 }
 
+static void nexthop_remove(struct model *m, struct nexthop *nexthop);
+
+/* Whether the kernel has an object of this group still. */
+static bool has_members(const struct model *m, const struct nexthop_event *group)
+{
+	for (unsigned int i = 0; i < group->members; i++) {
+		const struct nexthop *member;
+
+		HASH_FIND_INT(m->nexthops, &group->member[i].id, member);
+		if (member && !member->gone)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * nexthop_flush_dev(): with a device that goes down or loses its carrier its nexthop objects go, and
+ * groups that are left without one, all without a message.
+ */
+static void flush_nexthops(struct model *m, __u32 ifindex)
+{
+	struct nexthop *nexthop, *tmp;
+
+	HASH_ITER(hh, m->nexthops, nexthop, tmp)
+		if (!nexthop->gone && !nexthop->ev->group && (__u32)nexthop->ev->leg.ifindex == ifindex)
+			nexthop_remove(m, nexthop);
+	HASH_ITER(hh, m->nexthops, nexthop, tmp)
+		if (!nexthop->gone && nexthop->ev->group && !has_members(m, nexthop->ev))
+			nexthop_remove(m, nexthop);
+}
+
 static void link_remove(struct model *m, struct link *link)
 {
+	flush_nexthops(m, link->ifindex);
 	HASH_DEL(m->links, link);
 	m->hooks->link(m->hooks_arg, link, true);
 	free(link);
 	/* Nexthop objects and IPv4 routes go with the device, and the kernel does not say so. */
 	m->wanted |= 1u << NL_NEXTHOPS | 1u << NL_ROUTES4 | 1u << NL_ROUTES6;
+}
+
+static bool has_legs(const struct model *m, __u32 ifindex)
+{
+	for (__u32 i = 1; i < m->paths.used; i++) {
+		const struct path *path = path_at(&m->paths, i);
+
+		for (__u32 j = 0; path && path->refs && j < path->key.legs; j++)
+			if (path->key.leg[j].ifindex == ifindex)
+				return true;
+	}
+	return false;
 }
 
 static int apply_link(struct model *m, const struct event *ev)
@@ -152,6 +196,11 @@ static int apply_link(struct model *m, const struct event *ev)
 		link->ignore_linkdown4 = link->ignore_linkdown6 = -1;
 		link->fib.port = -1;
 		HASH_ADD_INT(m->links, ifindex, link);
+		link->reborn = has_legs(m, ifindex);
+		if (link->reborn)
+			settle_begin(m, &link->settle);
+		/* Its settings were told before the device was. */
+		m->wanted |= 1u << NL_NETCONF4 | 1u << NL_NETCONF6;
 	}
 	was_up = link->ev.up;
 	had_carrier = link->ev.carrier;
@@ -172,6 +221,8 @@ static int apply_link(struct model *m, const struct event *ev)
 	link->generation = m->table[NL_LINKS].generation;
 	if (was_up && !e->up)
 		settle_begin(m, &link->settle);
+	if ((was_up && !e->up) || (had_carrier && !e->carrier))
+		flush_nexthops(m, ifindex);
 	m->hooks->link(m->hooks_arg, link, false);
 	/*
 	 * On down the kernel removes IPv4 routes and nexthop objects without a word, on up IPv6 routes
@@ -708,8 +759,10 @@ void model_settle(struct model *m)
 	struct link *link, *link_tmp;
 
 	HASH_ITER(hh, m->links, link, link_tmp)
-		if (settle_end(m, &link->settle))
+		if (settle_end(m, &link->settle)) {
+			link->reborn = false;
 			m->hooks->link(m->hooks_arg, link, false);
+		}
 	HASH_ITER(hh, m->nexthops, nexthop, nexthop_tmp)
 		if (settle_end(m, &nexthop->settle))
 			nexthop_settled(m, nexthop);
