@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The programs around a forwarder under test: `generate` makes packets and sends them into a wire,
+ * `sink` counts and drops what arrives at the other end. And the programs to compare with: `pass`
+ * hands everything to the kernel, `fib` forwards with the kernel's own lookup helper, which is what
+ * xdp-forward of xdp-tools does, `wire` forwards without any lookup: no forwarder can be faster.
+ */
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "traffic.h"
+
+#define AF_INET	 2
+#define AF_INET6 10
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TRAFFIC_HEADERS);
+	__type(key, __u32);
+	__type(value, struct traffic_header);
+} headers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct traffic_count);
+} count SEC(".maps");
+
+/* Where the programs send to: the first element for generate and wire, by ifindex for fib. */
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, TRAFFIC_IFINDEX_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} ports SEC(".maps");
+
+/* The MACs that `wire` writes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct traffic_macs);
+} macs SEC(".maps");
+
+/* Live frames are recycled as the receiver left them, so every byte that matters is written anew. */
+SEC("xdp")
+int generate(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	const struct traffic_header *header;
+	struct traffic_count *c;
+	__u32 key = 0;
+
+	c = bpf_map_lookup_elem(&count, &key);
+	if (!c || data + sizeof(*header) > end)
+		return XDP_ABORTED;
+	key = c->packets++ & (TRAFFIC_HEADERS - 1);
+	header = bpf_map_lookup_elem(&headers, &key);
+	if (!header)
+		return XDP_ABORTED;
+	__builtin_memcpy(data, header, sizeof(*header));
+	return bpf_redirect_map(&ports, 0, 0);
+}
+
+SEC("xdp")
+int sink(struct xdp_md *ctx)
+{
+	const struct ethhdr *eth = (void *)(long)ctx->data;
+	struct traffic_count *c;
+	__u32 key = 0;
+
+	c = bpf_map_lookup_elem(&count, &key);
+	if (!c || (void *)(eth + 1) > (void *)(long)ctx->data_end)
+		return XDP_PASS;
+	if (eth->h_dest[0] & 1) /* what the router itself says to groups */
+		return XDP_PASS;
+	if (eth->h_proto != bpf_htons(ETH_P_IP) && eth->h_proto != bpf_htons(ETH_P_IPV6))
+		return XDP_PASS;
+	c->packets++;
+	return XDP_DROP;
+}
+
+SEC("xdp")
+int pass(struct xdp_md *ctx __attribute__((unused)))
+{
+	return XDP_PASS;
+}
+
+SEC("xdp")
+int wire(struct xdp_md *ctx)
+{
+	struct ethhdr *eth = (void *)(long)ctx->data;
+	const struct traffic_macs *m;
+	__u32 key = 0;
+
+	m = bpf_map_lookup_elem(&macs, &key);
+	if (!m || (void *)(eth + 1) > (void *)(long)ctx->data_end)
+		return XDP_PASS;
+	if (eth->h_proto != bpf_htons(ETH_P_IP) && eth->h_proto != bpf_htons(ETH_P_IPV6))
+		return XDP_PASS;
+	__builtin_memcpy(eth, m, sizeof(*m));
+	return bpf_redirect_map(&ports, 0, 0);
+}
+
+static __always_inline int forward(struct xdp_md *ctx, struct bpf_fib_lookup *fib)
+{
+	fib->ifindex = ctx->ingress_ifindex;
+	if (bpf_fib_lookup(ctx, fib, sizeof(*fib), 0) != BPF_FIB_LKUP_RET_SUCCESS)
+		return XDP_PASS;
+	if (!bpf_map_lookup_elem(&ports, &fib->ifindex))
+		return XDP_PASS;
+	return XDP_REDIRECT;
+}
+
+static __always_inline int leave(struct ethhdr *eth, const struct bpf_fib_lookup *fib)
+{
+	__builtin_memcpy(eth->h_dest, fib->dmac, ETH_ALEN);
+	__builtin_memcpy(eth->h_source, fib->smac, ETH_ALEN);
+	return bpf_redirect_map(&ports, fib->ifindex, 0);
+}
+
+static __always_inline int fib_ip4(struct xdp_md *ctx, struct ethhdr *eth, void *end)
+{
+	struct bpf_fib_lookup fib = { .family = AF_INET };
+	struct iphdr *ip = (void *)(eth + 1);
+	__u32 check;
+
+	if ((void *)(ip + 1) > end || ip->ttl <= 1)
+		return XDP_PASS;
+	fib.tos = ip->tos;
+	fib.l4_protocol = ip->protocol;
+	fib.tot_len = bpf_ntohs(ip->tot_len);
+	fib.ipv4_src = ip->saddr;
+	fib.ipv4_dst = ip->daddr;
+	if (forward(ctx, &fib) != XDP_REDIRECT)
+		return XDP_PASS;
+	check = ip->check + bpf_htons(0x0100);
+	ip->check = check + (check >= 0xffff);
+	ip->ttl--;
+	return leave(eth, &fib);
+}
+
+static __always_inline int fib_ip6(struct xdp_md *ctx, struct ethhdr *eth, void *end)
+{
+	struct bpf_fib_lookup fib = { .family = AF_INET6 };
+	struct ipv6hdr *ip = (void *)(eth + 1);
+
+	if ((void *)(ip + 1) > end || ip->hop_limit <= 1)
+		return XDP_PASS;
+	fib.flowinfo = *(__be32 *)ip & bpf_htonl(0x0fffffff);
+	fib.l4_protocol = ip->nexthdr;
+	fib.tot_len = bpf_ntohs(ip->payload_len) + sizeof(*ip);
+	__builtin_memcpy(fib.ipv6_src, &ip->saddr, 16);
+	__builtin_memcpy(fib.ipv6_dst, &ip->daddr, 16);
+	if (forward(ctx, &fib) != XDP_REDIRECT)
+		return XDP_PASS;
+	ip->hop_limit--;
+	return leave(eth, &fib);
+}
+
+SEC("xdp")
+int fib(struct xdp_md *ctx)
+{
+	struct ethhdr *eth = (void *)(long)ctx->data;
+	void *end = (void *)(long)ctx->data_end;
+
+	if ((void *)(eth + 1) > end)
+		return XDP_PASS;
+	if (eth->h_proto == bpf_htons(ETH_P_IP))
+		return fib_ip4(ctx, eth, end);
+	if (eth->h_proto == bpf_htons(ETH_P_IPV6))
+		return fib_ip6(ctx, eth, end);
+	return XDP_PASS;
+}
+
+char LICENSE[] SEC("license") = "GPL";
