@@ -206,7 +206,9 @@ def test_addresses(pair):
     assert (index["left"], "198.51.100.1") in seen
     with pair.monitor("control") as monitor:
         pair.ip("address del 192.0.2.7/24 dev left", "address add 192.0.2.8/24 dev left")
-    assert [(event["addr"], event["del"]) for event in monitor.of("addr")] == [
+    # IPv6 makes link-local addresses and routes when it likes: these are no part of the tests.
+    assert [(event["addr"], event["del"]) for event in monitor.of("addr")
+            if event["family"] == 4] == [
         ("192.0.2.7", True), ("192.0.2.8", False)]
 
 
@@ -366,7 +368,8 @@ def test_route_notifications(pair):
                 "route del 198.51.100.0/24 via 192.0.2.10")
         pair.run("ip", "-6", "route", "add", "2001:db8:1::/64", "via", "2001:db8::9")
     shown = [(route["dst"], route["legs"][0]["gateway"], route["del"], route["replace"],
-              route["append"]) for route in monitor.of("route")]
+              route["append"]) for route in monitor.of("route")
+             if route["dst"].startswith(("198.51.100.", "2001:db8:1:"))]
     assert shown == [
         ("198.51.100.0/24", "192.0.2.9", False, False, False),
         ("198.51.100.0/24", "192.0.2.10", False, True, False),
