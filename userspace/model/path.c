@@ -137,6 +137,7 @@ struct path_key *path_key_of_route(const struct route_event *route, struct path_
 		const struct leg *leg = &route->leg[i];
 
 		key->encap |= leg->encap;
+		key->leg[i].encap = leg->encap;
 		key->leg[i].ifindex = leg->ifindex;
 		key->leg[i].weight = leg->weight;
 		key->leg[i].has_gateway = leg->has_gateway;
@@ -164,13 +165,16 @@ __u32 path_key_remove(struct path_key *a, const struct path_key *b)
 {
 	__u32 kept = 0;
 
+	a->encap = 0;
 	for (__u32 i = 0; i < a->legs; i++) {
 		bool gone = false;
 
 		for (__u32 j = 0; j < b->legs && !gone; j++)
 			gone = leg_same(&a->leg[i], &b->leg[j]);
-		if (!gone)
-			a->leg[kept++] = a->leg[i];
+		if (gone)
+			continue;
+		a->encap |= a->leg[i].encap;
+		a->leg[kept++] = a->leg[i];
 	}
 	if (kept == 1)
 		a->leg[0].weight = 1;

@@ -19,7 +19,8 @@ struct path_leg {
 	__u32 weight;
 	__u8 has_gateway;
 	__u8 gateway_family;
-	__u8 reserved[6];
+	__u8 encap;
+	__u8 reserved[5];
 };
 
 /* The hash key: this header and `legs` legs behind it, every byte defined. */
