@@ -291,7 +291,7 @@ static void publish_word(struct fib *fib, struct path *path)
 		fib->sink->nexthop(fib->sink_arg, path->fib.leaf, word);
 	for (int f = 0; f < FAMILIES; f++)
 		if (fib->family[f].ready && fib->family[f].dflt.path == path->index)
-			leaf_default_changed(fib, f);
+			leaf_default_publish(fib, f, word);
 }
 
 /* Works the path out again and publishes what changed. New references are taken before old ones go. */
@@ -462,6 +462,9 @@ void path_reap(struct fib *fib)
 {
 	struct path *path = fib->m->paths.parked, *next;
 
+	/* Prefixes that wait to be published still lead to paths that they have no more. */
+	if (fib->m->rib[IP4].dirty || fib->m->rib[IP6].dirty)
+		return;
 	fib->m->paths.parked = NULL;
 	for (; path; path = next) {
 		next = path->parked;

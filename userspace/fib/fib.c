@@ -51,12 +51,22 @@ static void on_prefix(void *arg, enum family family, __u32 node, __u8 above)
 		leaf_update(fib, family, node, above);
 }
 
+/* A change of what is usable shows or hides prefixes: before anything else is published. */
+static void flush_changed(struct fib *fib)
+{
+	for (int f = 0; f < FAMILIES; f++)
+		if (fib->family[f].flush)
+			fib_flush(fib, f);
+}
+
 static void on_link(void *arg, struct link *link, bool gone)
 {
 	struct fib *fib = arg;
 
-	if (fib->started)
-		l3if_update(fib, link, gone);
+	if (!fib->started)
+		return;
+	l3if_update(fib, link, gone);
+	flush_changed(fib);
 }
 
 static void on_neigh(void *arg, struct neigh *neigh)
@@ -71,8 +81,10 @@ static void on_nexthop(void *arg, __u32 id)
 {
 	struct fib *fib = arg;
 
-	if (fib->started)
-		path_update_nexthop(fib, id);
+	if (!fib->started)
+		return;
+	path_update_nexthop(fib, id);
+	flush_changed(fib);
 }
 
 static void on_own(void *arg)
@@ -91,6 +103,7 @@ static void on_policy(void *arg)
 		return;
 	l3if_update_all(fib);
 	path_update_all(fib, 0);
+	flush_changed(fib);
 }
 
 const struct model_hooks fib_hooks = {
@@ -123,9 +136,7 @@ void fib_commit(struct fib *fib)
 {
 	if (!fib->started)
 		return;
-	for (int f = 0; f < FAMILIES; f++)
-		if (fib->family[f].flush)
-			fib_flush(fib, f);
+	flush_changed(fib);
 	fib->sink->commit(fib->sink_arg);
 	path_reap(fib);
 }

@@ -157,7 +157,7 @@ bool fib_installed(const struct fib *fib, enum family family, struct addr prefix
 
 /* leaf.c */
 void leaf_update(struct fib *fib, enum family family, __u32 node, __u8 above);
-void leaf_default_changed(struct fib *fib, enum family family);
+void leaf_default_publish(struct fib *fib, enum family family, struct xfib_nexthop word);
 /* adjacency.c: the leaf id of a path, assigned and published when first asked for. */
 __u32 path_leaf(struct fib *fib, struct path *path);
 bool path_usable(struct fib *fib, struct path *path);

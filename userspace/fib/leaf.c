@@ -99,31 +99,40 @@ static void count_leaf(struct fib_family *ff, __u32 value, int n)
 
 /* --- the default route: leaf 0 ---------------------------------------------------------------- */
 
-void leaf_default_changed(struct fib *fib, enum family family)
+/* What leaf 0 stands for; *path is 0 if it is no path. */
+static struct xfib_nexthop default_word(struct fib *fib, const struct rib *rib, __u32 *path)
+{
+	const struct rib_node *root = &rib->node[RIB_ROOT];
+	__u32 route = winner(fib, rib, RIB_ROOT);
+
+	*path = 0;
+	if (root->shield)
+		return nexthop_verdict_word(XFIB_PUNT_CAPACITY);
+	if (!route)
+		return nexthop_verdict_word(XFIB_PUNT_NO_ROUTE);
+	if (selective(rib, RIB_ROOT, root->first))
+		return nexthop_verdict_word(XFIB_PUNT_SELECTIVE_ROUTE);
+	if (undecidable(fib, rib, route))
+		return nexthop_verdict_word(XFIB_PUNT_UNSUPPORTED_ROUTE);
+	*path = rib->route[route].path;
+	return path_word(fib, path_at(&fib->m->paths, *path));
+}
+
+void leaf_default_publish(struct fib *fib, enum family family, struct xfib_nexthop word)
 {
 	struct fib_family *ff = &fib->family[family];
-	struct rib *rib = rib_of(fib, family);
-	struct xfib_nexthop word = nexthop_verdict_word(XFIB_PUNT_NO_ROUTE);
-	struct rib_node *root = &rib->node[RIB_ROOT];
-	__u32 path = 0, route = winner(fib, rib, RIB_ROOT);
 
-	if (root->shield) {
-		word = nexthop_verdict_word(XFIB_PUNT_CAPACITY);
-	} else if (route) {
-		if (selective(rib, RIB_ROOT, root->first)) {
-			word = nexthop_verdict_word(XFIB_PUNT_SELECTIVE_ROUTE);
-		} else if (undecidable(fib, rib, route)) {
-			word = nexthop_verdict_word(XFIB_PUNT_UNSUPPORTED_ROUTE);
-		} else {
-			path = rib->route[route].path;
-			word = path_word(fib, path_at(&fib->m->paths, path));
-		}
-	}
-	ff->dflt.path = path;
 	if (ff->ready && ff->dflt.word == nexthop_bits(word))
 		return;
 	ff->dflt.word = nexthop_bits(word);
 	fib->sink->nexthop(fib->sink_arg, XFIB_NH_DEFAULT(0, family == IP6), word);
+}
+
+static void leaf_default_changed(struct fib *fib, enum family family)
+{
+	struct xfib_nexthop word = default_word(fib, rib_of(fib, family), &fib->family[family].dflt.path);
+
+	leaf_default_publish(fib, family, word);
 }
 
 /* --- overflow: a prefix without room must not fall through to a shorter one -------------------- */
@@ -271,24 +280,41 @@ void leaf_update(struct fib *fib, enum family family, __u32 node, __u8 above)
 	struct rib *rib = rib_of(fib, family);
 	__u8 before = rib->node[node].first, first = first_table(fib, rib, node);
 
+	bool walk = before != first && hides(ff, before, first);
+
 	set_first(fib, family, &rib->node[node], first);
-	if (before != first && hides(ff, before, first)) {
+	if (walk)
 		rib_walk(rib, node, RIB_POST, visit_install, above, fib);
-		rib_walk(rib, node, RIB_PRE, visit_withdraw, above, fib);
-	} else if (node != RIB_ROOT) {
+	else
 		visit_install(rib, node, above, fib);
-		visit_withdraw(rib, node, above, fib);
-	}
 	if (node == RIB_ROOT)
 		leaf_default_changed(fib, family);
+	if (walk)
+		rib_walk(rib, node, RIB_PRE, visit_withdraw, above, fib);
+	else
+		visit_withdraw(rib, node, above, fib);
 }
 
 /* --- all prefixes ------------------------------------------------------------------------------ */
 
+/* What a dump under way has changed waits for its end: without the rest it may lead astray. */
+static bool waits(const struct fib *fib, const struct rib *rib, __u32 node)
+{
+	return rib->node[node].dirty && model_routes_partial(fib->m, rib->family);
+}
+
 static void visit_first(struct rib *rib, __u32 node, __u8 above, void *arg)
 {
+	if (waits(arg, rib, node))
+		return;
 	set_first(arg, rib->family, &rib->node[node], first_table(arg, rib, node));
 	rib->node[node].dirty = 0;
+}
+
+static void visit_flush(struct rib *rib, __u32 node, __u8 above, void *arg)
+{
+	if (!waits(arg, rib, node))
+		visit_install(rib, node, above, arg);
 }
 
 void fib_flush(struct fib *fib, enum family family)
@@ -296,9 +322,11 @@ void fib_flush(struct fib *fib, enum family family)
 	struct rib *rib = rib_of(fib, family);
 
 	rib_walk(rib, RIB_ROOT, RIB_PRE, visit_first, RIB_NO_TABLE, fib);
-	rib_walk(rib, RIB_ROOT, RIB_POST, visit_install, RIB_NO_TABLE, fib);
-	leaf_default_changed(fib, family);
+	rib_walk(rib, RIB_ROOT, RIB_POST, visit_flush, RIB_NO_TABLE, fib);
+	if (!waits(fib, rib, RIB_ROOT))
+		leaf_default_changed(fib, family);
 	rib_walk(rib, RIB_ROOT, RIB_PRE, visit_withdraw, RIB_NO_TABLE, fib);
+	rib->dirty &= model_routes_partial(fib->m, family);
 	rib_compact(rib);
 	fib->family[family].flush = false;
 	fib->family[family].ready = true;

@@ -672,7 +672,7 @@ void model_dump_begin(struct model *m, enum nl_table table)
 	struct rule *rule;
 
 	m->wanted &= ~(1u << table);
-	m->table[table].dumping = true;
+	m->table[table].dumping = m->table[table].partial = true;
 	m->table[table].generation++;
 	m->table[table].order = 0;
 	m->table[table].changes = 0;
@@ -747,7 +747,7 @@ void model_dump_end(struct model *m, enum nl_table table)
 	default:
 		break;
 	}
-	m->table[table].dumping = false;
+	m->table[table].dumping = m->table[table].partial = false;
 	m->table[table].complete = true;
 	m->table[table].done = generation;
 	touched_clear(&m->table[table].touched);
@@ -766,6 +766,11 @@ void model_settle(struct model *m)
 	HASH_ITER(hh, m->nexthops, nexthop, nexthop_tmp)
 		if (settle_end(m, &nexthop->settle))
 			nexthop_settled(m, nexthop);
+}
+
+bool model_routes_partial(const struct model *m, enum family family)
+{
+	return m->table[routes_of[family]].partial;
 }
 
 void model_dump_abort(struct model *m, enum nl_table table)

@@ -136,6 +136,7 @@ struct model {
 
 	struct {
 		bool dumping, complete; /* complete: was dumped to its end at least once */
+		bool partial; /* a dump was begun and none has come to its end since */
 		__u32 generation; /* of the dump under way or the last one */
 		__u32 done;	  /* generation of the last complete one */
 		__u32 order;
@@ -185,6 +186,9 @@ struct neigh *model_neigh(const struct model *m, enum family f, __u32 ifindex, s
 struct neigh *model_neigh_get(struct model *m, enum family f, __u32 ifindex, struct addr addr);
 /* Frees it if the kernel has none and nothing in fib/ refers to it. */
 void model_neigh_put(struct model *m, struct neigh *neigh);
+
+/* Whether prefixes that are marked dirty have to wait for more of a dump. */
+bool model_routes_partial(const struct model *m, enum family family);
 
 /* Whether the rules of a family are the kernel's default ones; else *priority is that of a strange one. */
 bool model_rules_default(const struct model *m, enum family family, __u32 *priority);

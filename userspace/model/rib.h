@@ -54,6 +54,7 @@ struct rib {
 	__u32 routes, routes_max, route_free;
 	__u32 prefixes;  /* nodes with routes */
 	__u32 live_routes;
+	bool dirty;	 /* some node is */
 };
 
 /* 0 or -ENOMEM (address space). max_prefixes bounds both pools; beyond it adding returns -ENOSPC. */

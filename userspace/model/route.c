@@ -203,6 +203,12 @@ static void route_del(struct model *m, struct rib *rib, __u32 node, const struct
 	route_remove(m, rib, node, r);
 }
 
+static void set_dirty(struct rib *rib, __u32 node)
+{
+	rib->node[node].dirty = 1;
+	rib->dirty = true;
+}
+
 /* Reports a changed prefix, or leaves it to the ordered flush. */
 static void prefix_changed(struct model *m, enum family family, __u32 node, __u8 above, bool dump)
 {
@@ -211,7 +217,7 @@ static void prefix_changed(struct model *m, enum family family, __u32 node, __u8
 	unsigned int len = n->len;
 
 	if (dump || !m->table[dump_of(family)].complete) {
-		n->dirty = 1;
+		set_dirty(&m->rib[family], node);
 		m->table[dump_of(family)].changes++;
 		return;
 	}
@@ -361,14 +367,14 @@ static void sweep_node(struct rib *rib, __u32 node, __u8 above, void *arg)
 		    rib->route[r].generation == s->m->table[s->table].generation)
 			continue;
 		route_remove(s->m, rib, node, r);
-		rib->node[node].dirty = 1;
+		set_dirty(rib, node);
 		s->m->table[s->table].changes++;
 	}
 	r = rib->node[node].routes;
 	if (r && rib->route[r].next) {
 		rib_route_sort(rib, node);
 		if (rib->node[node].routes != first)
-			rib->node[node].dirty = 1;
+			set_dirty(rib, node);
 	}
 }
 
