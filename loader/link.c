@@ -326,7 +326,7 @@ static bool direct_alive(const struct instance *instance, struct link *link)
 	return true;
 }
 
-/* Detached explicitly: after the last reference to a link is gone that only happens some time later. */
+/* Explicitly: others may hold the link open, and with the last reference it would go only some time later. */
 static int direct_detach(const struct instance *instance, const struct link *link)
 {
 	_cleanup_close_ int fd = -1;

@@ -164,6 +164,11 @@ static int open_existing(const char *name, bool writable, struct instance **inst
 	cleanup_close(&opened->fd[XFIB_MAP_meta]);
 	opened->fd[XFIB_MAP_meta] = -1;
 	rc = open_pins(opened);
+	if (rc == -ENOENT)
+		return load_fail(err, -EPROTO,
+				 "instance '%s' is damaged, pins are missing: rm -r %s/%s "
+				 "(this detaches its ports)",
+				 name, XFIB_PIN_ROOT, name);
 	if (rc)
 		return load_fail(err, rc, "cannot open the maps of instance '%s': %s", name,
 				 strerror(-rc));

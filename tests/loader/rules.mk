@@ -12,7 +12,12 @@ $(B)/tests/loader/loader_test: LOADERTEST_WRAP := \
 	-Wl,--wrap=bpf_obj_pin,--wrap=bpf_link_update,--wrap=preflight_capable,--wrap=bpf_prog_test_run_opts
 $(B)/tests/loader/dispatcher_test: LOADERTEST_WRAP := -Wl,--wrap=bpf_obj_pin
 
+$(B)/tests/loader/spin.bpf.o: tests/loader/spin.bpf.c
+	@mkdir -p $(@D)
+	@echo "  BPF     $<"
+	$(Q)$(CLANG) $(BPF_CFLAGS) -Wno-unused-parameter -c $< -o $@
+
 .PHONY: check-loader
-check-loader: $(LOADERTESTS) $(B)/tests/vm/pass.bpf.o ## instances, attaching, generations (root)
-	$(Q)$(B)/tests/loader/loader_test
+check-loader: $(LOADERTESTS) $(B)/tests/loader/spin.bpf.o $(B)/tests/vm/pass.bpf.o ## instances, attaching, generations (root)
+	$(Q)$(B)/tests/loader/loader_test $(B)/tests/loader/spin.bpf.o
 	$(Q)$(B)/tests/loader/dispatcher_test $(B)/tests/vm/pass.bpf.o
