@@ -4,6 +4,7 @@
 
 That each kind of policy is obeyed at all is in test_policy.py."""
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -133,7 +134,6 @@ def test_an_ipsec_policy_of_ipv6_leaves_ipv4_alone(routed):
 
 def test_an_ipsec_policy_for_what_is_received_is_no_reason(routed):
     routed.ip("xfrm policy add src 0.0.0.0/0 dst 10.9.0.0/16 dir in action block")
-    routed.xfib.wait(lambda status: True, "a look")
     routed.check([four(), six()], verdict="forwarded", out="p1")
 
 
@@ -157,6 +157,40 @@ def bpf(command, *words):
     if result < 0:
         raise OSError(ctypes.get_errno(), f"bpf command {command}")
     return result
+
+
+@contextlib.contextmanager
+def bpf_filter(namespace, family):
+    """A program on the forward hook of netfilter that accepts everything."""
+    code = ctypes.create_string_buffer(struct.pack("<BBhiBBhi", 0xb7, 0, 0, 1, 0x95, 0, 0, 0))  # return NF_ACCEPT
+    licence = ctypes.create_string_buffer(b"GPL")
+    program = bpf(5, "<IIQQ36xI", 32, 2, ctypes.addressof(code), ctypes.addressof(licence), 45)  # PROG_LOAD
+    try:
+        with namespace.inside():
+            link = bpf(28, "<IIIIIIiI", program, 0, 45, 0, {4: 2, 6: 10}[family], 2, 0, 0)  # LINK_CREATE
+    finally:
+        os.close(program)
+    try:
+        yield
+    finally:
+        os.close(link)
+
+
+def test_a_bpf_program_on_a_netfilter_hook_is_not_bypassed(routed):
+    if not os.path.exists("/sys/module/nfnetlink_hook"):
+        pytest.skip("no nfnetlink_hook here, so such a program keeps every namespace in the kernel")
+    with bpf_filter(routed.other.router, 4):
+        says(routed, "ipv4: netfilter hook nf_hook_run_bpf is on the path")
+        routed.check(four(), verdict=IP4, out="p1")
+        routed.check(six(), verdict="forwarded", out="p1")
+    forwards(routed)
+
+
+def test_conntrack_for_the_router_itself_is_no_reason(routed):
+    nft(routed, "inet", "type filter hook input priority 0; ct state established accept;")
+    routed.sync()
+    routed.check([four(), six()], verdict="forwarded", out="p1")
+    assert reasons(routed) == []
 
 
 def attach_tcx(namespace, device, where):
@@ -215,10 +249,13 @@ def test_what_was_added_while_the_daemon_was_dead_is_obeyed_after_the_restart(ro
 @pytest.mark.net(attach=["p0", "p1"])
 def test_a_port_that_is_attached_later_is_looked_at_before_it_forwards(routed):
     routed.each_router("tc", "qdisc", "add", "dev", "p2", "clsact")
-    routed.xfib.cli("attach", "p2")
-    port_says(routed, "p2", "qdisc clsact on p2 may filter what enters")
-    routed.check(four(2), verdict=IP4, out="p1", port=2)
-    assert "what enters p2 stays in the kernel" not in routed.xfib.log()  # it was never on
+    before = routed.xfib.verdicts()
+    with Flow(routed.other, [four(2)], port=2) as flow:
+        routed.xfib.cli("attach", "p2")
+        port_says(routed, "p2", "qdisc clsact on p2 may filter what enters")
+    after = routed.xfib.verdicts()
+    flow.assert_whole({"p1"})
+    assert after["forwarded"] == before["forwarded"] and after[IP4] > before[IP4]
 
 
 # --- the override ---

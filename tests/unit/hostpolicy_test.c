@@ -17,6 +17,7 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_hook.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/xfrm.h>
@@ -66,11 +67,11 @@ static void assert_families(const char *ip4, const char *ip6)
 static int parse_one(const struct nlmsghdr *nlh)
 {
 	int chain = policy_parse_chain(nlh, &policy), xfrm = policy_parse_xfrm(nlh, &policy);
-	int qdisc = policy_parse_qdisc(nlh, &policy, &ask);
+	int qdisc = policy_parse_qdisc(nlh, &policy, &ask), hook = policy_parse_hook(nlh, &policy);
 
 	/* A message is of one kind. */
-	assert_true(!!chain + !!xfrm + !!qdisc <= 1);
-	return chain ?: xfrm ?: qdisc;
+	assert_true(!!chain + !!xfrm + !!qdisc + !!hook <= 1);
+	return chain ?: xfrm ?: qdisc ?: hook;
 }
 
 static void parse_copy(const struct nlmsghdr *nlh, __u32 len)
@@ -258,6 +259,56 @@ static void a_chain_without_its_hook_number_is_malformed(void **state)
 	mnl_attr_nest_end(nlh, mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK));
 	assert_int_equal(parse(nlh), -EBADMSG);
 	assert_families("", "");
+}
+
+/* --- hooks of any other kind ---------------------------------------------------------------------- */
+
+/* function NULL: the kernel has no symbols; type 0: no more is known. */
+static int parse_hook(__u8 family, const char *function, __u32 type)
+{
+	const struct nfgenmsg header = { .nfgen_family = family };
+	struct nlmsghdr *nlh =
+		message(NFNL_SUBSYS_HOOK << 8 | NFNL_MSG_HOOK_GET, &header, sizeof(header));
+	struct nlattr *info;
+
+	mnl_attr_put_u32(nlh, NFNLA_HOOK_HOOKNUM, htonl(NF_INET_FORWARD));
+	mnl_attr_put_u32(nlh, NFNLA_HOOK_PRIORITY, 0);
+	if (function)
+		mnl_attr_put_strz(nlh, NFNLA_HOOK_FUNCTION_NAME, function);
+	if (type) {
+		info = mnl_attr_nest_start(nlh, NFNLA_HOOK_CHAIN_INFO);
+		mnl_attr_put_u32(nlh, NFNLA_HOOK_INFO_TYPE, htonl(type));
+		mnl_attr_nest_end(nlh, info);
+	}
+	return parse(nlh);
+}
+
+static void a_hook_that_nobody_knows_is_a_reason(void **state)
+{
+	assert_int_equal(parse_hook(NFPROTO_IPV4, "nf_hook_run_bpf", NFNL_HOOK_TYPE_NFTABLES + 1),
+			 0);
+	assert_int_equal(parse_hook(NFPROTO_IPV6, NULL, 0), 0);
+	assert_families("netfilter hook nf_hook_run_bpf is on the path",
+			"netfilter hook of unknown name is on the path");
+}
+
+static void hooks_that_only_help_others_are_no_reason(void **state)
+{
+	assert_int_equal(parse_hook(NFPROTO_IPV4, "ipv4_conntrack_in", 0), 0);
+	assert_int_equal(parse_hook(NFPROTO_IPV6, "nf_confirm", 0), 0);
+	assert_int_equal(parse_hook(NFPROTO_IPV4, "apparmor_ip_postroute", 0), 0);
+	assert_int_equal(parse_hook(NFPROTO_IPV4, "nft_do_chain_ipv4", NFNL_HOOK_TYPE_NFTABLES), 0);
+	assert_int_equal(parse_hook(NFPROTO_ARP, "arpt_do_table", 0), 0);
+	assert_families("", "");
+}
+
+static void a_bpf_link_on_the_path_names_itself(void **state)
+{
+	policy_netfilter_link(&policy, 3, NFPROTO_IPV4, NF_INET_LOCAL_IN);
+	policy_netfilter_link(&policy, 4, NFPROTO_ARP, NF_INET_FORWARD);
+	assert_families("", "");
+	policy_netfilter_link(&policy, 5, NFPROTO_IPV6, NF_INET_FORWARD);
+	assert_families("", "BPF link 5 on a netfilter hook is on the path");
 }
 
 /* --- legacy tables, IPVS ----------------------------------------------------------------------------- */
@@ -531,6 +582,9 @@ int main(void)
 		TEST(what_was_found_first_stays),
 		TEST(names_that_do_not_print_or_fit_are_made_to),
 		TEST(a_chain_without_its_hook_number_is_malformed),
+		TEST(a_hook_that_nobody_knows_is_a_reason),
+		TEST(hooks_that_only_help_others_are_no_reason),
+		TEST(a_bpf_link_on_the_path_names_itself),
 		TEST(a_legacy_table_names_itself),
 		TEST(an_ipvs_service_names_itself),
 		TEST(an_ipvs_service_by_mark_may_be_of_either_family),

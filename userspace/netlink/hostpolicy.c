@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Where host policy is read: a request socket and one for notifications on each of three netlink
- * buses, two files of /proc and a system call. Every look reads everything of its kind anew. A
- * subsystem that the kernel does not have is an empty one; any other error is a finding, since the
- * packets must then stay in the kernel.
+ * buses, some files of /proc, and BPF. Every look reads everything of its kind anew. A subsystem that
+ * the kernel does not have is an empty one; any other error is a finding, since the packets must then
+ * stay in the kernel.
  */
-#include <bpf/bpf.h>
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_hook.h>
 #include <linux/rtnetlink.h>
 #include <linux/xfrm.h>
 #include <string.h>
 
 #include "hostpolicy.h"
+#include "hostpolicy_bpf.h"
 #include "hostpolicy_parse.h"
 #include "socket.h"
 
 enum { DUMP_TRIES = 10, DRAIN_MAX = 4096, CLASSIFIERS = 1024 };
-
-/* From linux/bpf.h, which is younger (6.6) than the headers we build with. */
-enum { TCX_INGRESS = 46, TCX_EGRESS = 47 };
 
 struct source {
 	struct nl_talk talk;	    /* opened by the first look that can */
@@ -29,6 +29,7 @@ struct source {
 
 struct hostpolicy {
 	struct source source[POLICY_KINDS];
+	unsigned int absent; /* bits of enum table */
 	struct classifier ask[CLASSIFIERS];
 	unsigned int asks;
 	struct nl_buffer buffer; /* of notifications */
@@ -130,18 +131,6 @@ bool hostpolicy_drain(struct hostpolicy *hp, enum policy_kind kind)
 
 typedef int (*message_fn)(const struct nlmsghdr *nlh, void *arg);
 
-/* The subsystem or its module is not there, so there is nothing of it. */
-static int unless_absent(int err)
-{
-	return err == -EPROTONOSUPPORT || err == -EOPNOTSUPP ? 0 : err;
-}
-
-/* How nfnetlink and xfrm say that they do not know a request. */
-static int unless_unknown(int err)
-{
-	return err == -EINVAL ? 0 : unless_absent(err);
-}
-
 /* Nothing was said in vain: what an interrupted dump tells was true at some moment of it. */
 static int read_dump(struct nl_talk *talk, message_fn fn, void *arg)
 {
@@ -167,21 +156,70 @@ static int read_dump(struct nl_talk *talk, message_fn fn, void *arg)
 	}
 }
 
-static int dump(struct source *s, enum policy_kind kind, __u16 type, const void *header, size_t len,
-		message_fn fn, void *arg)
+enum table { CHAINS, HOOKS, POLICIES, QDISCS, FILTERS, TABLES };
+
+static const struct {
+	enum policy_kind kind;
+	__u16 request;
+	const char *module; /* that has it; NULL: none alone */
+} tables[TABLES] = {
+	[CHAINS] = { POLICY_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN, "nf_tables" },
+	[HOOKS] = { POLICY_NETFILTER, NFNL_SUBSYS_HOOK << 8 | NFNL_MSG_HOOK_GET, "nfnetlink_hook" },
+	[POLICIES] = { POLICY_XFRM, XFRM_MSG_GETPOLICY, "xfrm_user" },
+	[QDISCS] = { POLICY_TC, RTM_GETQDISC, NULL },
+	[FILTERS] = { POLICY_TC, RTM_GETTFILTER, NULL },
+};
+
+/* How the kernel says that it does not have the table: nfnetlink calls it invalid. */
+static bool is_absent(enum policy_kind kind, int err)
 {
+	return err == -EPROTONOSUPPORT || err == -EOPNOTSUPP ||
+	       (err == -EINVAL && kind == POLICY_NETFILTER);
+}
+
+/* What was not there comes with its module only; to ask all the same makes the kernel run modprobe. */
+static bool still_absent(const struct hostpolicy *hp, enum table table)
+{
+	char path[64];
+
+	if (!(hp->absent & 1u << table) || !tables[table].module)
+		return false;
+	snprintf(path, sizeof(path), "/sys/module/%s", tables[table].module);
+	return access(path, F_OK) != 0;
+}
+
+static int ask_for(struct source *s, enum table table, const void *header, size_t len,
+		   message_fn fn, void *arg)
+{
+	int err = s->talk.socket ? 0 : nl_talk_open(&s->talk, sources[tables[table].kind].bus);
 	struct nlmsghdr *nlh;
-	int err = s->talk.socket ? 0 : nl_talk_open(&s->talk, sources[kind].bus);
 
 	if (err)
 		return err;
 	err = -EINTR;
 	for (int i = 0; err == -EINTR && i < DUMP_TRIES; i++) {
-		nlh = nl_talk_begin(&s->talk, type, header, len);
+		nlh = nl_talk_begin(&s->talk, tables[table].request, header, len);
 		nlh->nlmsg_flags |= NLM_F_DUMP;
 		err = nl_talk_send(&s->talk, nlh) ?: read_dump(&s->talk, fn, arg);
 	}
 	return err;
+}
+
+/* Hands every message of a table to fn; none if the kernel does not have it. */
+static int dump(struct hostpolicy *hp, enum table table, const void *header, size_t len,
+		message_fn fn, void *arg)
+{
+	enum policy_kind kind = tables[table].kind;
+	int err;
+
+	if (still_absent(hp, table))
+		return 0;
+	err = ask_for(&hp->source[kind], table, header, len, fn, arg);
+	hp->absent &= ~(1u << table);
+	if (!is_absent(kind, err))
+		return err;
+	hp->absent |= 1u << table;
+	return 0;
 }
 
 typedef void (*line_fn)(const char *line, enum family family, struct host_policy *policy);
@@ -211,6 +249,37 @@ static void on_service(const char *line, enum family family, struct host_policy 
 	policy_parse_service(line, policy);
 }
 
+static int on_hook(const struct nlmsghdr *nlh, void *arg)
+{
+	return policy_parse_hook(nlh, arg);
+}
+
+/* Whatever else hooks in: programs in BPF, modules of any kind. Found last: the rest has better names. */
+static void look_at_hooks(struct hostpolicy *hp, struct host_policy *policy)
+{
+	static const __u8 families[] = { NFPROTO_IPV4, NFPROTO_IPV6 };
+	static const __u32 hooks[] = { NF_INET_PRE_ROUTING, NF_INET_FORWARD, NF_INET_POST_ROUTING };
+	int err;
+
+	for (unsigned int i = 0; i < 2 * 3; i++) {
+		const struct {
+			struct nfgenmsg header;
+			struct nlattr attr;
+			__be32 hooknum;
+		} which = {
+			{ .nfgen_family = families[i / 3], .version = NFNETLINK_V0 },
+			{ .nla_len = 8, .nla_type = NFNLA_HOOK_HOOKNUM },
+			htonl(hooks[i % 3]),
+		};
+
+		err = dump(hp, HOOKS, &which, sizeof(which), on_hook, policy);
+		if (err)
+			policy_unreadable(policy, POLICY_NETFILTER, "the hooks of netfilter", err);
+	}
+	if (hp->absent & 1u << HOOKS)
+		policy_bpf_netfilter(policy);
+}
+
 static void look_at_netfilter(struct hostpolicy *hp, struct host_policy *policy)
 {
 	static const struct {
@@ -225,16 +294,15 @@ static void look_at_netfilter(struct hostpolicy *hp, struct host_policy *policy)
 	const struct nfgenmsg all = { .nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0 };
 	int err;
 
-	err = dump(&hp->source[POLICY_NETFILTER], POLICY_NETFILTER,
-		   NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN, &all, sizeof(all), on_chain,
-		   policy);
-	if (unless_unknown(err))
+	err = dump(hp, CHAINS, &all, sizeof(all), on_chain, policy);
+	if (err)
 		policy_unreadable(policy, POLICY_NETFILTER, "the chains of nf_tables", err);
 	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		err = read_lines(files[i].path, files[i].fn, files[i].family, policy);
 		if (err)
 			policy_unreadable(policy, POLICY_NETFILTER, files[i].path, err);
 	}
+	look_at_hooks(hp, policy);
 }
 
 /* --- IPsec ------------------------------------------------------------------------------------ */
@@ -254,19 +322,20 @@ static int ask_default(struct source *s, struct host_policy *policy)
 
 	nlh = nl_talk_begin(&s->talk, XFRM_MSG_GETDEFAULT, &none, sizeof(none));
 	err = nl_talk_ask(&s->talk, nlh, &answer);
-	return err ? unless_unknown(err) : policy_parse_xfrm(answer, policy);
+	if (err)
+		return err == -EINVAL ? 0 : err;
+	return policy_parse_xfrm(answer, policy);
 }
 
 static void look_at_xfrm(struct hostpolicy *hp, struct host_policy *policy)
 {
 	const struct xfrm_userpolicy_id all = {};
-	struct source *s = &hp->source[POLICY_XFRM];
 	int err;
 
-	err = dump(s, POLICY_XFRM, XFRM_MSG_GETPOLICY, &all, sizeof(all), on_policy, policy);
-	if (!err)
-		err = ask_default(s, policy);
-	if (unless_absent(err))
+	err = dump(hp, POLICIES, &all, sizeof(all), on_policy, policy);
+	if (!err && !(hp->absent & 1u << POLICIES))
+		err = ask_default(&hp->source[POLICY_XFRM], policy);
+	if (err)
 		policy_unreadable(policy, POLICY_XFRM, "the IPsec policies", err);
 }
 
@@ -297,46 +366,31 @@ static int on_filter(const struct nlmsghdr *nlh, void *arg)
 	return 0;
 }
 
-static int look_at_filters(struct source *s, const struct classifier *at,
+static int look_at_filters(struct hostpolicy *hp, const struct classifier *at,
 			   struct host_policy *policy)
 {
 	const struct tcmsg header = { .tcm_ifindex = at->ifindex, .tcm_parent = at->handle };
 	bool any = false;
-	int err = dump(s, POLICY_TC, RTM_GETTFILTER, &header, sizeof(header), on_filter, &any);
+	int err = dump(hp, FILTERS, &header, sizeof(header), on_filter, &any);
 
 	if (any)
 		policy_tc_filter(policy, at);
-	return unless_absent(err);
-}
-
-static bool has_programs(__u32 ifindex, int where)
-{
-	__u32 count = 0;
-
-	return !bpf_prog_query(ifindex, where, 0, NULL, NULL, &count) && count;
+	return err;
 }
 
 static void look_at_tc(struct hostpolicy *hp, struct host_policy *policy)
 {
 	const struct tcmsg all = {};
-	struct source *s = &hp->source[POLICY_TC];
 	struct tc_look look = { .hp = hp, .policy = policy };
 	int err;
 
 	hp->asks = 0;
-	err = dump(s, POLICY_TC, RTM_GETQDISC, &all, sizeof(all), on_qdisc, &look);
+	err = dump(hp, QDISCS, &all, sizeof(all), on_qdisc, &look);
 	for (unsigned int i = 0; !err && i < hp->asks; i++)
-		err = look_at_filters(s, &hp->ask[i], policy);
-	if (unless_absent(err))
+		err = look_at_filters(hp, &hp->ask[i], policy);
+	if (err)
 		policy_unreadable(policy, POLICY_TC, "the queueing disciplines", err);
-	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
-		__u32 ifindex = policy->port[i].ifindex;
-
-		if (ifindex && has_programs(ifindex, TCX_INGRESS))
-			policy_tc_program(policy, ifindex, true);
-		if (ifindex && has_programs(ifindex, TCX_EGRESS))
-			policy_tc_program(policy, ifindex, false);
-	}
+	policy_bpf_tcx(policy);
 }
 
 void hostpolicy_look(struct hostpolicy *hp, enum policy_kind kind, struct host_policy *policy)

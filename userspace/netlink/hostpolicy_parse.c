@@ -9,6 +9,7 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_hook.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/xfrm.h>
@@ -206,6 +207,84 @@ int policy_parse_chain(const struct nlmsghdr *nlh, struct host_policy *policy)
 		return 0;
 	err = parse_hook(&c);
 	return err ? err : judge_chain(&c, policy);
+}
+
+/* --- hooks of any other kind ---------------------------------------------------------------------- */
+
+/*
+ * Conntrack and defragmentation are there for rules that are found by themselves, or for local
+ * traffic; those of security modules act on marks that such rules set.
+ */
+static bool hook_is_harmless(const char *function)
+{
+	static const char *const harmless[] = {
+		"ipv4_conntrack_in",
+		"ipv6_conntrack_in",
+		"ipv4_conntrack_defrag",
+		"ipv6_defrag",
+		"nf_confirm",
+		"ipv4_confirm",
+		"ipv6_confirm",
+		"selinux_ip_forward",
+		"selinux_ip_postroute",
+		"selinux_ipv4_forward",
+		"selinux_ipv6_forward",
+		"selinux_ipv4_postroute",
+		"selinux_ipv6_postroute",
+		"apparmor_ip_postroute",
+		"ip_sabotage_in",
+	};
+
+	for (unsigned int i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
+		if (!strcmp(function, harmless[i]))
+			return true;
+	return false;
+}
+
+/* Whether the hook is an nf_tables chain, which names itself better. */
+static bool is_chain(const struct nlattr *info)
+{
+	const struct nlattr *a;
+
+	mnl_attr_for_each_nested(a, info) {
+		if (mnl_attr_get_type(a) == NFNLA_HOOK_INFO_TYPE &&
+		    mnl_attr_validate(a, MNL_TYPE_U32) >= 0)
+			return ntohl(mnl_attr_get_u32(a)) == NFNL_HOOK_TYPE_NFTABLES;
+	}
+	return false;
+}
+
+int policy_parse_hook(const struct nlmsghdr *nlh, struct host_policy *policy)
+{
+	const char *function = "of unknown name";
+	struct nfgenmsg header;
+	const struct nlattr *a;
+
+	if (nlh->nlmsg_type != (NFNL_SUBSYS_HOOK << 8 | NFNL_MSG_HOOK_GET))
+		return 0;
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(header))
+		return -EBADMSG;
+	memcpy(&header, mnl_nlmsg_get_payload(nlh), sizeof(header));
+	if (header.nfgen_family != NFPROTO_IPV4 && header.nfgen_family != NFPROTO_IPV6)
+		return 0;
+
+	mnl_attr_for_each(a, nlh, sizeof(header)) {
+		if (mnl_attr_get_type(a) == NFNLA_HOOK_CHAIN_INFO && is_chain(a))
+			return 0;
+		if (mnl_attr_get_type(a) == NFNLA_HOOK_FUNCTION_NAME && text_of(a))
+			function = text_of(a);
+	}
+	if (!hook_is_harmless(function))
+		found(policy->family[header.nfgen_family == NFPROTO_IPV6 ? IP6 : IP4],
+		      "netfilter hook %.64s is on the path", function);
+	return 0;
+}
+
+void policy_netfilter_link(struct host_policy *policy, __u32 id, __u32 pf, __u32 hooknum)
+{
+	if (hook_forwards(hooknum) && (pf == NFPROTO_IPV4 || pf == NFPROTO_IPV6))
+		found(policy->family[pf == NFPROTO_IPV6 ? IP6 : IP4],
+		      "BPF link %u on a netfilter hook is on the path", id);
 }
 
 /* --- legacy tables, IPVS --------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
  * other types say nothing.
  */
 int policy_parse_chain(const struct nlmsghdr *nlh, struct host_policy *policy);
+int policy_parse_hook(const struct nlmsghdr *nlh, struct host_policy *policy);
 int policy_parse_xfrm(const struct nlmsghdr *nlh, struct host_policy *policy);
 
 /* A queueing discipline that is harmless unless filters are attached to it. */
@@ -26,6 +27,9 @@ struct classifier {
 int policy_parse_qdisc(const struct nlmsghdr *nlh, struct host_policy *policy, struct classifier *ask);
 void policy_tc_filter(struct host_policy *policy, const struct classifier *at);
 void policy_tc_program(struct host_policy *policy, __u32 ifindex, bool ingress);
+
+/* A BPF link on a netfilter hook. pf: NFPROTO_* */
+void policy_netfilter_link(struct host_policy *policy, __u32 id, __u32 pf, __u32 hooknum);
 
 /* Lines of /proc/net/ip_tables_names (or ip6_) and ip_vs. */
 void policy_parse_table(const char *line, enum family family, struct host_policy *policy);
