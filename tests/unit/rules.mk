@@ -9,7 +9,13 @@ $(B)/tests/unit/rooms.a: $(call objs,$(COMMON) $(NETLINK) $(MODEL))
 	@echo "  AR      $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(UNITTESTS): $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/tests/unit/rooms.a
+# What several tests share: a naive kernel, maps in memory.
+$(B)/tests/unit/helpers.a: $(call objs,$(filter-out %_test.c,$(wildcard tests/unit/*.c)))
+	@mkdir -p $(@D)
+	@echo "  AR      $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(UNITTESTS): $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/tests/unit/helpers.a $(B)/tests/unit/rooms.a
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libmnl)
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A router in memory: a naive kernel, what the daemon makes of its messages (model, fib), and the maps
+ * (sink). Random operations drive the kernel. After every row that is written, every probe address must be
+ * answered as the kernel answered at some time since the last world_settle(), or be left to the kernel;
+ * when all messages are delivered, world_check() wants the answers to be the kernel's exactly.
+ */
+#pragma once
+
+#include "naive.h"
+#include "sink.h"
+
+enum {
+	WORLD_PROBES = 48,
+	WORLD_HOPS = 96,
+	WORLD_PORTS = 5,
+	WORLD_QUEUE = 4096,
+};
+
+struct hops {
+	struct sink_hop hop[WORLD_HOPS];
+	unsigned int n;
+};
+
+struct probe {
+	enum family family;
+	struct addr addr;
+	struct hops allowed;
+};
+
+struct records {
+	struct xfib_l3if record[32];
+	unsigned int n;
+};
+
+struct world {
+	__u64 seed, rng;
+	unsigned int step;
+	char op[160]; /* the last operation, for the report of a failure */
+
+	struct naive k;
+	struct model m;
+	struct fib fib;
+	struct sink *sink;
+	bool live;     /* the daemon is there */
+	bool custom_local; /* there was a local IPv4 route that is not the kernel's own */
+	bool dropping; /* --drop-blackhole */
+	unsigned int capacity; /* prefixes of a family */
+	bool partly;   /* tables are too small: the answer may be a punt instead */
+	unsigned int busy; /* routes of a family to be kept to */
+
+	struct fib_port port[WORLD_PORTS];
+	struct probe probe[WORLD_PROBES];
+	struct records allowed[WORLD_PORTS];
+	struct event *queue[WORLD_QUEUE]; /* notifications on their way */
+	unsigned int head, tail;
+	bool graceful; /* a grace period is pending */
+};
+
+struct world *world_new(__u64 seed);
+void world_free(struct world *w);
+
+/* The daemon starts: dumps everything, takes over the maps if they were in use, publishes. */
+void world_start(struct world *w);
+void world_stop(struct world *w); /* it is gone without a word */
+
+unsigned int world_random(struct world *w, unsigned int n); /* 0..n - 1 */
+bool world_chance(struct world *w, unsigned int percent);
+struct addr world_addr(struct world *w, enum family family);
+struct naive_route world_route(struct world *w, enum family family); /* without siblings */
+
+/* One random operation of the kernel or of its surroundings; what it makes possible is allowed from now on. */
+void world_op(struct world *w);
+/* The same, but routes only. */
+void world_route_op(struct world *w);
+/* Whatever changed aside (w->k, w->port): allowed from now on. */
+void world_allow(struct world *w);
+/* Nothing but what the kernel says now is allowed any more. */
+void world_settle(struct world *w);
+
+/* Takes the oldest notification to the model; false: there is none. */
+bool world_deliver(struct world *w);
+void world_lose(struct world *w); /* all that are on their way */
+/* What the daemon looks at besides: settings, ports, features. Then commits. */
+void world_commit(struct world *w);
+/* Dumps what the model wants until it wants nothing. Notifications must be delivered before. */
+void world_dump(struct world *w);
+/* Begins or ends a grace period. */
+void world_grace(struct world *w);
+
+void world_check_probe(struct world *w, const struct probe *p);
+void world_check(struct world *w);
+__attribute__((noreturn, format(printf, 2, 3))) void world_fail(struct world *w, const char *format, ...);
+
+/* SEED=n in the environment runs that seed alone. */
+void world_seeds(__u64 first, unsigned int n, void (*run)(__u64 seed));
