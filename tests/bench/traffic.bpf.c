@@ -10,6 +10,7 @@
 #include <linux/in.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <stdbool.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
@@ -68,19 +69,27 @@ int generate(struct xdp_md *ctx)
 	return bpf_redirect_map(&ports, 0, 0);
 }
 
+/* Neither what the router itself says to groups nor neighbour discovery counts. */
+static __always_inline bool is_udp(const struct ethhdr *eth, const void *end)
+{
+	const struct ipv6hdr *ip6 = (void *)(eth + 1);
+	const struct iphdr *ip = (void *)(eth + 1);
+
+	if ((void *)(ip + 1) > end)
+		return false;
+	if (eth->h_proto == bpf_htons(ETH_P_IP))
+		return ip->protocol == IPPROTO_UDP;
+	return eth->h_proto == bpf_htons(ETH_P_IPV6) && ip6->nexthdr == IPPROTO_UDP;
+}
+
 SEC("xdp")
 int sink(struct xdp_md *ctx)
 {
-	const struct ethhdr *eth = (void *)(long)ctx->data;
 	struct traffic_count *c;
 	__u32 key = 0;
 
 	c = bpf_map_lookup_elem(&count, &key);
-	if (!c || (void *)(eth + 1) > (void *)(long)ctx->data_end)
-		return XDP_PASS;
-	if (eth->h_dest[0] & 1) /* what the router itself says to groups */
-		return XDP_PASS;
-	if (eth->h_proto != bpf_htons(ETH_P_IP) && eth->h_proto != bpf_htons(ETH_P_IPV6))
+	if (!c || !is_udp((void *)(long)ctx->data, (void *)(long)ctx->data_end))
 		return XDP_PASS;
 	c->packets++;
 	return XDP_DROP;
