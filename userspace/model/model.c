@@ -263,8 +263,15 @@ static int apply_netconf(struct model *m, const struct event *ev)
 	const struct netconf_event *e = &ev->netconf;
 	struct link *link;
 
-	if (ev->del)
+	if (ev->del) {
+		/* The device has lost this family, with an MTU below IPv6's least for example. */
+		link = e->ifindex > 0 ? model_link(m, e->ifindex) : NULL;
+		if (!link)
+			return 0;
+		*(e->family == IP4 ? &link->forwarding4 : &link->forwarding6) = 0;
+		m->hooks->link(m->hooks_arg, link, false);
 		return 0;
+	}
 	if (e->ifindex == NETCONF_ALL) {
 		if (e->family == IP6 && e->forwarding >= 0 && m->settings.forwarding6_all != e->forwarding) {
 			m->settings.forwarding6_all = e->forwarding;
