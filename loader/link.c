@@ -1,111 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Attaching: see link.h. libxdp falls back to a netlink attachment by itself where its dispatcher does
- * not work. That one could neither be pinned nor replaced atomically, so it is asked only after a probe
- * has shown that it does work; everything else gets a bpf_link.
- *
- * A component of a dispatcher is known to be ours by its maps: it uses the instance's counters.
- */
-#include <dirent.h>
+/* Attaching: see link.h. Direct attachments are made here, those behind a dispatcher by dispatcher.c. */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <bpf/bpf.h>
 #include <libmnl/libmnl.h>
-#include <linux/rtnetlink.h>
-#include <xdp/libxdp.h>
 
 #include "common/cleanup.h"
-#include "common/log.h"
+#include "dispatcher.h"
 #include "link.h"
 #include "object.h"
 #include "pin.h"
-#include "preflight.h"
-
-#define LIBXDP_PINS	"/sys/fs/bpf/xdp" /* dispatch-IFINDEX-ID/progN-{prog,link} */
-#define DISPATCHER_MAPS 64
-
-/* Behind filters (xdp-filter has 10, the default is 50): what they drop is not forwarded. */
-#define RUN_PRIORITY 90
-
-static void cleanup_program(struct xdp_program **prog)
-{
-	if (!libxdp_get_error(*prog))
-		xdp_program__close(*prog);
-}
-#define _cleanup_program_ __attribute__((cleanup(cleanup_program)))
-
-static void cleanup_multiprog(struct xdp_multiprog **mp)
-{
-	if (!libxdp_get_error(*mp))
-		xdp_multiprog__close(*mp);
-}
-#define _cleanup_multiprog_ __attribute__((cleanup(cleanup_multiprog)))
-
-/* --- can the dispatcher work here? ------------------------------------------------------------- */
-
-static struct xdp_program *probe_program(void)
-{
-	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .find_filename = "xdp-dispatcher.o",
-			    .prog_name = "xdp_pass");
-
-	return xdp_program__create(&opts);
-}
-
-/* Replaces a function of one throw-away program by another, as the dispatcher does with its slots. */
-static bool probe_dispatcher(void)
-{
-	_cleanup_program_ struct xdp_program *target = probe_program(),
-					     *replacement = probe_program();
-	_cleanup_close_ int link = -1;
-	struct bpf_program *prog;
-	struct bpf_object *obj;
-
-	if (libxdp_get_error(target) || libxdp_get_error(replacement) ||
-	    bpf_object__load(xdp_program__bpf_obj(target)))
-		return false;
-	obj = xdp_program__bpf_obj(target);
-	prog = bpf_object__find_program_by_name(obj, "xdp_pass");
-	if (!prog)
-		return false;
-
-	obj = xdp_program__bpf_obj(replacement);
-	for (struct bpf_program *other = NULL; (other = bpf_object__next_program(obj, other));)
-		bpf_program__set_autoload(other, !strcmp(bpf_program__name(other), "xdp_pass"));
-	if (bpf_program__set_attach_target(bpf_object__find_program_by_name(obj, "xdp_pass"),
-					   bpf_program__fd(prog), "xdp_pass"))
-		return false;
-	prog = bpf_object__find_program_by_name(obj, "xdp_pass");
-	bpf_program__set_type(prog, BPF_PROG_TYPE_EXT);
-	bpf_program__set_expected_attach_type(prog, 0);
-	if (bpf_object__load(obj))
-		return false;
-	link = bpf_raw_tracepoint_open(NULL, bpf_program__fd(prog));
-	return link >= 0;
-}
-
-/* Asked once per process. libxdp opens programs by their ids, which takes CAP_SYS_ADMIN. */
-static enum { UNKNOWN, WORKS, FAILS } dispatcher;
-
-static bool dispatcher_works(void)
-{
-	if (dispatcher == UNKNOWN) {
-		load_quiet();
-		dispatcher = preflight_capable(CAP_SYS_ADMIN) && probe_dispatcher() ? WORKS : FAILS;
-		log_debug("libxdp's dispatcher %s here",
-			  dispatcher == WORKS ? "works" : "does not work");
-	}
-	return dispatcher == WORKS;
-}
 
 /* --- words ------------------------------------------------------------------------------------- */
 
@@ -340,150 +252,17 @@ static int direct_detach(const struct instance *instance, const struct link *lin
 	return unlink(path) && errno != ENOENT ? -errno : 0;
 }
 
-/* --- dispatcher -------------------------------------------------------------------------------- */
-
-static bool is_ours(const struct instance *instance, int prog_fd)
-{
-	__u32 ids[DISPATCHER_MAPS] = {}, own = map_id(instance->fd[XFIB_MAP_counters]);
-	struct bpf_prog_info info = { .nr_map_ids = DISPATCHER_MAPS,
-				      .map_ids = (unsigned long)ids };
-	__u32 len = sizeof(info);
-
-	if (!own || bpf_obj_get_info_by_fd(prog_fd, &info, &len))
-		return false;
-	for (__u32 i = 0; i < info.nr_map_ids && i < DISPATCHER_MAPS; i++)
-		if (ids[i] == own)
-			return true;
-	return false;
-}
-
-static enum xdp_attach_mode libxdp_mode(enum xfib_mode mode)
-{
-	return mode == XFIB_MODE_SKB ? XDP_MODE_SKB : XDP_MODE_NATIVE;
-}
-
-/* Our component other than `except`; NULL if there is none. It belongs to mp. */
-static struct xdp_program *find_ours(const struct instance *instance,
-				     const struct xdp_multiprog *mp, __u32 except)
-{
-	for (struct xdp_program *prog = NULL; (prog = xdp_multiprog__next_prog(prog, mp));)
-		if (xdp_program__id(prog) != except && is_ours(instance, xdp_program__fd(prog)))
-			return prog;
-	return NULL;
-}
-
-/* libxdp closes what it made by the time it returns, so the multiprog is read anew for each removal. */
-static int remove_ours(const struct instance *instance, int ifindex, __u32 except)
-{
-	for (;;) {
-		_cleanup_multiprog_ struct xdp_multiprog *mp =
-			xdp_multiprog__get_from_ifindex(ifindex);
-		int rc = libxdp_get_error(mp);
-		struct xdp_program *prog;
-
-		if (rc)
-			return rc == -ENOENT || rc == -ENODEV ? 0 : rc;
-		prog = find_ours(instance, mp, except);
-		if (!prog)
-			return 0;
-		rc = xdp_program__detach(prog, ifindex, xdp_multiprog__attach_mode(mp), 0);
-		if (rc)
-			return rc;
-	}
-}
-
-/* libxdp has attached without a dispatcher after all: take that back. */
-static int undo_legacy(int ifindex, struct xdp_program *prog, enum xfib_mode mode)
-{
-	dispatcher = FAILS;
-	xdp_program__detach(prog, ifindex, libxdp_mode(mode), 0);
-	return -EAGAIN;
-}
-
-static int dispatcher_attach(struct link *link, struct bpf_object *obj)
-{
-	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = obj, .prog_name = "xfib");
-	_cleanup_program_ struct xdp_program *prog = xdp_program__create(&opts);
-	_cleanup_multiprog_ struct xdp_multiprog *mp = NULL;
-	int rc = libxdp_get_error(prog);
-
-	if (!rc) /* libxdp does not see what the section's name says before libbpf loads it */
-		rc = xdp_program__set_xdp_frags_support(prog, true);
-	if (!rc)
-		rc = xdp_program__set_run_prio(prog, RUN_PRIORITY);
-	if (!rc)
-		rc = xdp_program__attach(prog, link->ifindex, libxdp_mode(link->mode), 0);
-	if (rc)
-		return rc;
-	mp = xdp_multiprog__get_from_ifindex(link->ifindex);
-	if (!libxdp_get_error(mp) && xdp_multiprog__is_legacy(mp))
-		return undo_legacy(link->ifindex, prog, link->mode);
-	link->prog_id = xdp_program__id(prog);
-	return 0;
-}
-
-static bool dispatcher_alive(const struct instance *instance, struct link *link)
-{
-	_cleanup_multiprog_ struct xdp_multiprog *mp =
-		xdp_multiprog__get_from_ifindex(link->ifindex);
-	struct xdp_program *prog;
-
-	if (libxdp_get_error(mp))
-		return false;
-	prog = find_ours(instance, mp, 0);
-	if (!prog)
-		return false;
-	link->prog_id = xdp_program__id(prog);
-	return !find_ours(instance, mp, link->prog_id); /* of an interrupted replacement */
-}
-
-/* Unpins our components in one directory of libxdp: without its link a component runs no more. */
-static void forget_in(const struct instance *instance, const char *dir)
-{
-	char path[PATH_SIZE];
-
-	for (unsigned int i = 0; i < 10 /* slots of a dispatcher */; i++) {
-		_cleanup_close_ int fd = -1;
-
-		snprintf(path, sizeof(path), "%s/%s/prog%u-prog", LIBXDP_PINS, dir, i);
-		if (pin_open(path, true, &fd) || !is_ours(instance, fd))
-			continue;
-		unlink(path);
-		snprintf(path, sizeof(path), "%s/%s/prog%u-link", LIBXDP_PINS, dir, i);
-		unlink(path);
-	}
-	snprintf(path, sizeof(path), "%s/%s", LIBXDP_PINS, dir);
-	rmdir(path); /* unless others have components there */
-}
-
-/*
- * The device of this ifindex has left the namespace, where netlink does not reach it any more. Not by
- * libxdp_clean_references(): the same ifindex may be in use in another namespace on the same pins.
- */
-static void forget_ours(const struct instance *instance, int ifindex)
-{
-	_cleanup_close_ int lock = open(LIBXDP_PINS, O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = lock < 0 ? NULL : opendir(LIBXDP_PINS);
-	struct dirent *entry;
-
-	if (!dir)
-		return;
-	(void)flock(lock, LOCK_EX);
-	while ((entry = readdir(dir))) {
-		int index;
-
-		if (sscanf(entry->d_name, "dispatch-%d-", &index) == 1 && index == ifindex)
-			forget_in(instance, entry->d_name);
-	}
-	closedir(dir);
-}
-
 /* --- either ------------------------------------------------------------------------------------ */
+
+static const char *mode_name(enum xfib_mode mode)
+{
+	return mode == XFIB_MODE_SKB ? "skb" : "native";
+}
 
 int link_choose(struct link *link, struct load_error *err)
 {
-	_cleanup_multiprog_ struct xdp_multiprog *mp = NULL;
 	struct xdp_state state;
+	enum xfib_mode mode;
 	int rc = xdp_query(link->ifindex, &state);
 
 	if (rc)
@@ -493,17 +272,13 @@ int link_choose(struct link *link, struct load_error *err)
 		link->how = dispatcher_works() ? XFIB_ATTACH_DISPATCHER : XFIB_ATTACH_DIRECT;
 		return 0;
 	}
-	if (!dispatcher_works())
+	if (!dispatcher_works() || !dispatcher_found(link->ifindex, &mode))
 		return occupied(link, state.prog_id, err);
-	mp = xdp_multiprog__get_from_ifindex(link->ifindex);
-	if (libxdp_get_error(mp) || xdp_multiprog__is_legacy(mp))
-		return occupied(link, state.prog_id, err);
-	if (xdp_multiprog__attach_mode(mp) != libxdp_mode(link->mode))
+	if (mode != link->mode)
 		return load_fail(
 			err, -EBUSY,
 			"%s runs XDP programs in %s mode: attach with --mode %s, or remove them",
-			link->ifname, link->mode == XFIB_MODE_SKB ? "native" : "skb",
-			link->mode == XFIB_MODE_SKB ? "native" : "skb");
+			link->ifname, mode_name(mode), mode_name(mode));
 	link->how = XFIB_ATTACH_DISPATCHER;
 	return 0;
 }
@@ -526,13 +301,11 @@ int link_replace(const struct instance *instance, struct link *link, struct bpf_
 
 	if (link->how == XFIB_ATTACH_DIRECT)
 		return direct_replace(instance, link, obj, err);
-	/* Both are attached for a moment, the old one first; either treats a packet rightly. */
-	rc = dispatcher_attach(link, obj);
-	if (!rc)
-		rc = remove_ours(instance, link->ifindex, link->prog_id);
-	return rc ? load_fail(err, rc, "%s: cannot replace the program: %s", link->ifname,
-			      strerror(-rc))
-		  : 0;
+	rc = dispatcher_replace(instance, link, obj);
+	if (rc)
+		return load_fail(err, rc, "%s: cannot replace the program: %s", link->ifname,
+				 strerror(-rc));
+	return 0;
 }
 
 bool link_alive(const struct instance *instance, struct link *link)
@@ -545,9 +318,10 @@ int link_detach(const struct instance *instance, const struct link *link)
 {
 	int rc = direct_detach(instance, link);
 
-	if (link->how == XFIB_ATTACH_DISPATCHER || (link->ifindex && dispatcher_works())) {
-		rc = rc ?: remove_ours(instance, link->ifindex, 0);
-		forget_ours(instance, link->ifindex);
-	}
-	return rc;
+	if (rc)
+		return rc;
+	/* One that was interrupted is not known to have used it. */
+	if (link->how == XFIB_ATTACH_DISPATCHER || (link->ifindex && dispatcher_works()))
+		return dispatcher_detach(instance, link->ifindex);
+	return 0;
 }

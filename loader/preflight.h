@@ -19,5 +19,5 @@ bool preflight_in_netns_exec(void);
 /* Effective capability, by its number in linux/capability.h. */
 bool preflight_capable(unsigned int capability);
 
-/* The interface exists, is Ethernet and can run XDP in this mode; -ENODEV, -EOPNOTSUPP, ... */
+/* The interface exists and is Ethernet: else -ENODEV. What its driver can is told by attaching. */
 int preflight_interface(const char *ifname, enum xfib_mode mode, int *ifindex, struct load_error *err);

@@ -399,6 +399,20 @@ static void a_dispatcher_in_the_other_mode_is_left_alone(void **state)
 	finish(instance);
 }
 
+static void what_has_no_native_xdp_is_told(void **state)
+{
+	struct instance *instance = make();
+	unsigned int slot;
+
+	assert_int_equal(sh("ip link add br0 type bridge && ip link set br0 up"), 0);
+	assert_int_equal(port_attach(instance, "br0", XFIB_MODE_NATIVE, false, &slot, &err),
+			 -EOPNOTSUPP);
+	assert_non_null(strstr(err.text, "skb"));
+	assert_int_equal(pin_dirs(if_nametoindex("br0")), 0);
+	assert_string_equal(intent_of(instance, 0).ifname, "");
+	finish(instance);
+}
+
 static int find_out(void **state)
 {
 	struct instance *instance = NULL;
@@ -431,6 +445,7 @@ int main(int argc, char **argv)
 		T(a_device_that_is_gone_leaves_no_pins),
 		T(a_device_that_moved_away_runs_the_program_no_more),
 		T(a_program_outside_the_dispatcher_is_left_alone),
+		T(what_has_no_native_xdp_is_told),
 		T(a_dispatcher_in_the_other_mode_is_left_alone),
 	};
 #undef T
