@@ -164,7 +164,7 @@ def bpf_filter(namespace, family):
     """A program on the forward hook of netfilter that accepts everything."""
     code = ctypes.create_string_buffer(struct.pack("<BBhiBBhi", 0xb7, 0, 0, 1, 0x95, 0, 0, 0))  # return NF_ACCEPT
     licence = ctypes.create_string_buffer(b"GPL")
-    program = bpf(5, "<IIQQ36xI", 32, 2, ctypes.addressof(code), ctypes.addressof(licence), 45)  # PROG_LOAD
+    program = bpf(5, "<IIQQ44xI", 32, 2, ctypes.addressof(code), ctypes.addressof(licence), 45)  # PROG_LOAD
     try:
         with namespace.inside():
             link = bpf(28, "<IIIIIIiI", program, 0, 45, 0, {4: 2, 6: 10}[family], 2, 0, 0)  # LINK_CREATE
