@@ -9,7 +9,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(realpath "${B:-build}")
 cache=$(realpath -m "${VM_CACHE:-build/vm}")
-limit=${VM_TIMEOUT:-240} # seconds a kernel, of which about 5 are the boot
+limit=${VM_TIMEOUT:-420} # seconds a kernel, of which about 5 are the boot
 
 passed=0 failed=0
 
