@@ -9,6 +9,7 @@ import ctypes
 import errno
 import os
 import platform
+import signal
 import socket
 import struct
 import sys
@@ -243,6 +244,19 @@ def test_what_was_added_while_the_daemon_was_dead_is_obeyed_after_the_restart(ro
     routed.xfib.start()
     routed.same(routed.exchange([four()], 0, 0, IP4))
     routed.check(udp6("fd00:2::2"), verdict=EGRESS, out="p2")
+    routed.check(six(), verdict="forwarded", out="p1")
+
+
+@pytest.mark.net(options=["--hold", "2"])
+def test_what_was_added_while_the_daemon_was_stopped_is_obeyed_from_the_first_packet_on(routed):
+    routed.xfib.signal(signal.SIGSTOP)
+    time.sleep(2.5)
+    nft(routed, "ip", FORWARD)
+    with Flow(routed.other, [four()]) as flow:
+        routed.xfib.signal(signal.SIGCONT)
+        says(routed, "ipv4: nft chain ip fw c is on the path")
+        routed.xfib.wait(lambda status: status["sync"]["state"] == "synced", "the resync")
+    assert not flow.out
     routed.check(six(), verdict="forwarded", out="p1")
 
 
