@@ -204,11 +204,6 @@ static __u32 share_buckets(const struct build *b, __u32 *buckets)
 	return sum;
 }
 
-static unsigned int order_of(__u32 n)
-{
-	return n <= 1 ? 0 : 32 - __builtin_clz(n - 1);
-}
-
 static bool hops_alike(const struct build *b)
 {
 	for (unsigned int i = 1; i < b->hops; i++)
@@ -233,10 +228,10 @@ static struct xfib_nexthop group_word(const struct build *b, __u32 *first, __u8 
 	int policy = family == IP4 ? fib->m->settings.hash_policy4 : fib->m->settings.hash_policy6;
 	__u32 buckets[NEXTHOP_LEGS_MAX], count = share_buckets(b, buckets), at;
 
-	*first = buddy_get(&fib->members, order_of(count));
+	*first = buddy_get(&fib->members, buddy_order(count));
 	if (*first == BUDDY_NONE)
 		return nexthop_verdict_word(XFIB_PUNT_CAPACITY);
-	*order = order_of(count);
+	*order = buddy_order(count);
 	at = *first;
 	for (unsigned int i = 0; i < b->hops; i++)
 		for (__u32 n = 0; n < buckets[i]; n++, at++) {

@@ -82,11 +82,6 @@ static int adopt_neighs(struct fib *fib, const struct fib_maps *maps)
 	return 0;
 }
 
-static unsigned int order_of(__u32 n)
-{
-	return n <= 1 ? 0 : 32 - __builtin_clz(n - 1);
-}
-
 static int adopt_nexthops(struct fib *fib, const struct fib_maps *maps)
 {
 	for (__u32 id = XFIB_NH_FIRST; id < XFIB_NEXTHOPS; id++) {
@@ -96,7 +91,7 @@ static int adopt_nexthops(struct fib *fib, const struct fib_maps *maps)
 		if (!nexthop_bits(nh))
 			continue;
 		if (nh.kind == XFIB_NH_GROUP_L3 || nh.kind == XFIB_NH_GROUP_L4)
-			buddy_adopt(&fib->members, nh.arg, order_of(nh.count));
+			buddy_adopt(&fib->members, nh.arg, buddy_order(nh.count));
 		if (id > XFIB_NH_LAST)
 			continue; /* defaults: replaced in place */
 		old = calloc(1, sizeof(*old));
@@ -180,14 +175,13 @@ void fib_adopt_end(struct fib *fib)
 		fib->sink->nexthop(fib->sink_arg, nexthop->id, (struct xfib_nexthop){});
 		slots_retire(&fib->leaves, nexthop->id);
 		if (nh.kind == XFIB_NH_GROUP_L3 || nh.kind == XFIB_NH_GROUP_L4)
-			buddy_retire(&fib->members, nh.arg, order_of(nh.count));
+			buddy_retire(&fib->members, nh.arg, buddy_order(nh.count));
 		HASH_DEL(a->nexthops, nexthop);
 		free(nexthop);
 	}
 	HASH_ITER(hh, a->neighs, neigh, neigh_tmp) {
-		struct xfib_neigh row = { .ifindex = neigh->key.ifindex, .ip6 = neigh->key.family == IP6 };
+		struct xfib_neigh row = neigh_row(&neigh->key);
 
-		addr_to_bytes(neigh->key.family, neigh->key.addr, row.addr);
 		fib->sink->lladdr(fib->sink_arg, neigh->slot, (struct xfib_lladdr){});
 		fib->sink->neigh_index(fib->sink_arg, &row, 0);
 		slots_retire(&fib->neighs, neigh->slot);

@@ -190,13 +190,12 @@ static void replay_prefix(struct rib *rib, __u32 node, __u8 above, void *arg)
 
 static void replay_neigh(const struct neigh *n, const struct fib_sink *sink, void *arg)
 {
-	struct xfib_neigh row = { .ifindex = n->key.ifindex, .ip6 = n->key.family == IP6 };
+	struct xfib_neigh row = neigh_row(&n->key);
 	struct xfib_lladdr lladdr;
 
 	if (!n->fib.slot)
 		return;
 	memcpy(&lladdr, &n->fib.word, sizeof(lladdr));
-	addr_to_bytes(n->key.family, n->key.addr, row.addr);
 	sink->neigh(arg, n->fib.slot, &row);
 	sink->lladdr(arg, n->fib.slot, lladdr);
 	if (n->fib.indexed)

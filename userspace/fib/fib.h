@@ -167,6 +167,7 @@ void path_reap(struct fib *fib);
 void path_feed(struct fib *fib); /* leaf ids for paths that found none */
 struct xfib_nexthop path_word(struct fib *fib, struct path *path);
 /* neighbour.c */
+struct xfib_neigh neigh_row(const struct neigh_key *key); /* without an address */
 __u32 neigh_ref(struct fib *fib, struct neigh *neigh);
 void neigh_unref(struct fib *fib, struct neigh *neigh);
 void neigh_update(struct fib *fib, struct neigh *neigh);

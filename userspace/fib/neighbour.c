@@ -47,17 +47,17 @@ static struct xfib_lladdr wanted_lladdr(const struct fib *fib, const struct neig
 	return lladdr;
 }
 
-static struct xfib_neigh neigh_row(const struct neigh *n)
+struct xfib_neigh neigh_row(const struct neigh_key *key)
 {
-	struct xfib_neigh row = { .ifindex = n->key.ifindex, .ip6 = n->key.family == IP6 };
+	struct xfib_neigh row = { .ifindex = key->ifindex, .ip6 = key->family == IP6 };
 
-	addr_to_bytes(n->key.family, n->key.addr, row.addr);
+	addr_to_bytes(key->family, key->addr, row.addr);
 	return row;
 }
 
 static bool take_slot(struct fib *fib, struct neigh *n)
 {
-	struct xfib_neigh row = neigh_row(n);
+	struct xfib_neigh row = neigh_row(&n->key);
 
 	n->fib.word = 0;
 	n->fib.slot = adopt_neigh(fib, &n->key, &n->fib.word);
@@ -72,7 +72,7 @@ static bool take_slot(struct fib *fib, struct neigh *n)
 
 static void set_index(struct fib *fib, struct neigh *n, bool on)
 {
-	struct xfib_neigh row = neigh_row(n);
+	struct xfib_neigh row = neigh_row(&n->key);
 	int err = fib->sink->neigh_index(fib->sink_arg, &row, on ? n->fib.slot : 0);
 
 	if (on && err)

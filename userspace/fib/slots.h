@@ -46,6 +46,12 @@ struct buddy {
 	struct limbo limbo; /* entries: first << 4 | order */
 };
 
+/* The order of the smallest run that holds n units. */
+static inline unsigned int buddy_order(__u32 n)
+{
+	return n <= 1 ? 0 : 32 - __builtin_clz(n - 1);
+}
+
 int buddy_init(struct buddy *b, __u32 size); /* size: a power of two of at least 2^(BUDDY_ORDERS - 1) */
 void buddy_done(struct buddy *b);
 __u32 buddy_get(struct buddy *b, unsigned int order); /* first unit, or BUDDY_NONE */
