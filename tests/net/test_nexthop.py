@@ -87,6 +87,20 @@ def test_an_object_can_become_a_blackhole_and_come_back(routed):
     routed.check(udp4("10.9.9.9"), verdict="forwarded", out="p1")
 
 
+def test_deleting_a_blackhole_object_deletes_its_routes_without_a_message(objects):
+    objects.ip("nexthop replace id 1 blackhole", "route add 10.0.0.0/8 nhid 2", "route add 10.9.0.0/16 nhid 1")
+    objects.check(udp4("10.9.9.9"), verdict="punt_blackhole")
+    objects.ip("nexthop del id 1")
+    objects.check(udp4("10.9.9.9"), verdict="forwarded", out="p2")
+
+
+def test_an_object_that_was_a_blackhole_when_its_route_came_can_become_a_gateway(objects):
+    objects.ip("nexthop add id 9 blackhole", "route add 10.9.0.0/16 nhid 9")
+    objects.check(udp4("10.9.9.9"), verdict="punt_blackhole")
+    objects.ip(f"nexthop replace id 9 via {host4(1)} dev p1")
+    objects.check(udp4("10.9.9.9"), verdict="forwarded", out="p1")
+
+
 def test_a_group_spreads_over_its_members(grouped):
     assert len(grouped.check(spread(), verdict="forwarded", out={"p1", "p2"}, any_leg=True).legs()) == 2
 
