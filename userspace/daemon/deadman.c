@@ -22,7 +22,8 @@ void deadman_off(struct daemon *d)
 
 static bool overslept(const struct daemon *d)
 {
-	return d->opt.hold_s && d->extended_ns && now_ns() - d->extended_ns > d->opt.hold_s * 1000000000ull;
+	return d->opt.hold_s && d->extended_ns &&
+	       now_ns() - d->extended_ns > d->opt.hold_s * 1000000000ull;
 }
 
 void deadman_extend(struct daemon *d)
@@ -32,8 +33,10 @@ void deadman_extend(struct daemon *d)
 	if (overslept(d)) {
 		deadman_off(d);
 		if (!d->sync.lost) {
-			log_warning("was away for longer than the hold time of %u s: reading the kernel's "
-				    "tables again", d->opt.hold_s);
+			log_warning(
+				"was away for longer than the hold time of %u s: reading the kernel's "
+				"tables again",
+				d->opt.hold_s);
 			d->sync.lost = true;
 			d->resyncs++;
 			sync_want(d, SYNC_ALL);

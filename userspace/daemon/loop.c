@@ -55,8 +55,8 @@ static void fire(evutil_socket_t fd, short what, void *arg)
 	watch->fn(watch->arg);
 }
 
-static int watch_new(struct loop *loop, int fd, short what, enum loop_priority priority, loop_fn fn, void *arg,
-		     struct watch **out)
+static int watch_new(struct loop *loop, int fd, short what, enum loop_priority priority, loop_fn fn,
+		     void *arg, struct watch **out)
 {
 	struct watch *watch = calloc(1, sizeof(*watch));
 
@@ -73,7 +73,8 @@ static int watch_new(struct loop *loop, int fd, short what, enum loop_priority p
 	return 0;
 }
 
-int loop_fd(struct loop *loop, int fd, enum loop_priority priority, loop_fn fn, void *arg, struct watch **watch)
+int loop_fd(struct loop *loop, int fd, enum loop_priority priority, loop_fn fn, void *arg,
+	    struct watch **watch)
 {
 	int err = watch_new(loop, fd, EV_READ | EV_PERSIST, priority, fn, arg, watch);
 

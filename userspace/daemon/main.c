@@ -38,13 +38,17 @@ enum { OPT_ROUTES4 = 256, OPT_ROUTES6, OPT_HOLD, OPT_DROP_BLACKHOLE, OPT_ALLOW_B
 static const struct argp_option arg_options[] = {
 	{ "name", 'n', "NAME", 0, "Instance (default: default)", 0 },
 	{ "hold", OPT_HOLD, "SEC", 0,
-	  "Leave all packets to the kernel when xfibd was not heard of for SEC seconds (default 10; 0: never)", 0 },
+	  "Leave all packets to the kernel when xfibd was not heard of for SEC seconds (default 10; 0: never)",
+	  0 },
 	{ "routes4", OPT_ROUTES4, "N", 0, "Room for N IPv4 prefixes (default 2097152)", 0 },
 	{ "routes6", OPT_ROUTES6, "N", 0, "Room for N IPv6 prefixes (default 1048576)", 0 },
-	{ "drop-blackhole", OPT_DROP_BLACKHOLE, NULL, 0, "Drop what hits a blackhole route in XDP", 0 },
+	{ "drop-blackhole", OPT_DROP_BLACKHOLE, NULL, 0, "Drop what hits a blackhole route in XDP",
+	  0 },
 	{ "allow-bypass", OPT_ALLOW_BYPASS, "POLICY", 0,
-	  "Forward in XDP although that bypasses the host's netfilter, xfrm (IPsec) or tc policy; may be repeated", 0 },
-	{ "rcvbuf", OPT_RCVBUF, "BYTES", 0, "Receive buffer of each netlink socket (default 134217728)", 0 },
+	  "Forward in XDP although that bypasses the host's netfilter, xfrm (IPsec) or tc policy; may be repeated",
+	  0 },
+	{ "rcvbuf", OPT_RCVBUF, "BYTES", 0,
+	  "Receive buffer of each netlink socket (default 134217728)", 0 },
 	{ "verbose", 'v', NULL, 0, "Log more", 0 },
 	{}
 };
@@ -59,14 +63,17 @@ static unsigned long number(const char *arg, unsigned long min, unsigned long ma
 	errno = 0;
 	n = strtoul(arg, &end, 10);
 	if (errno || end == arg || *end || *arg == '-' || n < min || n > max)
-		argp_error(state, "%s must be a number from %lu to %lu, not '%s'", what, min, max, arg);
+		argp_error(state, "%s must be a number from %lu to %lu, not '%s'", what, min, max,
+			   arg);
 	return n;
 }
 
 static enum policy_kind policy_kind(const char *arg, struct argp_state *state)
 {
 	static const char *const words[POLICY_KINDS] = {
-		[POLICY_NETFILTER] = "netfilter", [POLICY_XFRM] = "xfrm", [POLICY_TC] = "tc",
+		[POLICY_NETFILTER] = "netfilter",
+		[POLICY_XFRM] = "xfrm",
+		[POLICY_TC] = "tc",
 	};
 
 	for (int kind = 0; kind < POLICY_KINDS; kind++)
@@ -88,8 +95,11 @@ static error_t parse_arg(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'n':
 		if (!instance_name_ok(arg))
-			argp_error(state, "'%s' is no name for an instance: letters, digits, '-', '_' and '.', at most "
-				   "63", arg);
+			argp_error(
+				state,
+				"'%s' is no name for an instance: letters, digits, '-', '_' and '.', at most "
+				"63",
+				arg);
 		c->opt.name = arg;
 		return 0;
 	case OPT_HOLD:
@@ -151,8 +161,9 @@ static void first_sync(struct daemon *d)
 	fib_set_enabled(&d->fib, true);
 	daemon_commit(d);
 	d->synced_ms = (now_ns() - d->start_ns) / 1000000;
-	log_info("synced in %llu ms: %u IPv4 and %u IPv6 prefixes%s", (unsigned long long)d->synced_ms,
-		 d->fib.family[IP4].installed, d->fib.family[IP6].installed,
+	log_info("synced in %llu ms: %u IPv4 and %u IPv6 prefixes%s",
+		 (unsigned long long)d->synced_ms, d->fib.family[IP4].installed,
+		 d->fib.family[IP6].installed,
 		 d->adopted ? ", tables of an earlier xfibd taken over" : "");
 }
 
@@ -208,7 +219,8 @@ static void on_signal(void *arg)
 {
 	struct daemon *d = arg;
 
-	log_info("leaving: packets go on by these tables for at most %u s, then by the kernel", d->opt.hold_s);
+	log_info("leaving: packets go on by these tables for at most %u s, then by the kernel",
+		 d->opt.hold_s);
 	loop_stop(d->loop);
 }
 
@@ -264,8 +276,8 @@ static int open_tables(struct daemon *d)
 	}
 	err = model_init(&d->model, MODEL_ROUTES, &fib_hooks, &d->fib);
 	if (!err)
-		err = fib_init(&d->fib, &d->model, &publish_sink, &d->publish, d->gen->capacity.routes4,
-			       d->gen->capacity.routes6);
+		err = fib_init(&d->fib, &d->model, &publish_sink, &d->publish,
+			       d->gen->capacity.routes4, d->gen->capacity.routes6);
 	if (!err)
 		err = publish_open(&d->publish, d->instance, d->gen, &d->fib, &engine_lpm);
 	if (err)

@@ -103,7 +103,8 @@ static void attach_wanted(struct daemon *d)
 		struct load_error why = {};
 		unsigned int slot;
 
-		if (port_attach(d->instance, d->opt.ifnames[i], XFIB_MODE_NATIVE, true, &slot, &why))
+		if (port_attach(d->instance, d->opt.ifnames[i], XFIB_MODE_NATIVE, true, &slot,
+				&why))
 			log_warning("port %s: %s", d->opt.ifnames[i], why.text);
 	}
 }

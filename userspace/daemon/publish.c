@@ -19,7 +19,8 @@ static void store_word(void *to, const void *word)
 	__atomic_store_n((__u64 *)to, value, __ATOMIC_RELEASE);
 }
 
-#define for_each_target(p, t) for (struct target *t = (p)->target; t < (p)->target + (p)->targets; t++)
+#define for_each_target(p, t) \
+	for (struct target *t = (p)->target; t < (p)->target + (p)->targets; t++)
 
 /*
  * Engines queue prefixes. A word that is replaced must not overtake them: a prefix that leaves a next
@@ -27,9 +28,7 @@ static void store_word(void *to, const void *word)
  */
 static void write_routes(struct publish *p)
 {
-	for_each_target(p, t)
-		for (int f = 0; f < FAMILIES; f++)
-			p->ops->flush(t->engine[f]);
+	for_each_target(p, t) for (int f = 0; f < FAMILIES; f++) p->ops->flush(t->engine[f]);
 }
 
 static void put_port(void *arg, __u32 slot, struct xfib_port port)
@@ -37,16 +36,14 @@ static void put_port(void *arg, __u32 slot, struct xfib_port port)
 	struct publish *p = arg;
 
 	write_routes(p);
-	for_each_target(p, t)
-		store_word(&t->gen->ports[slot], &port);
+	for_each_target(p, t) store_word(&t->gen->ports[slot], &port);
 }
 
 static void put_l3if(void *arg, __u32 slot, const struct xfib_l3if *l3if)
 {
 	struct publish *p = arg;
 
-	for_each_target(p, t)
-		t->gen->l3ifs[slot] = *l3if;
+	for_each_target(p, t) t->gen->l3ifs[slot] = *l3if;
 }
 
 static void put_tx(void *arg, __u32 port, __u32 ifindex)
@@ -62,9 +59,8 @@ static void put_own4(void *arg, const __u64 words[XFIB_OWN_BITS / 64])
 	struct publish *p = arg;
 
 	write_routes(p);
-	for_each_target(p, t)
-		for (unsigned int i = 0; i < XFIB_OWN_BITS / 64; i++)
-			store_word(&t->gen->own4[i], &words[i]);
+	for_each_target(p, t) for (unsigned int i = 0; i < XFIB_OWN_BITS / 64; i++)
+		store_word(&t->gen->own4[i], &words[i]);
 }
 
 static void put_nexthop(void *arg, __u32 id, struct xfib_nexthop nexthop)
@@ -72,23 +68,22 @@ static void put_nexthop(void *arg, __u32 id, struct xfib_nexthop nexthop)
 	struct publish *p = arg;
 
 	write_routes(p);
-	for_each_target(p, t)
-		store_word(&t->gen->nexthops[id], &nexthop);
+	for_each_target(p, t) store_word(&t->gen->nexthops[id], &nexthop);
 }
 
 static void put_member(void *arg, __u32 bucket, struct xfib_nexthop nexthop)
 {
 	struct publish *p = arg;
 
-	for_each_target(p, t)
-		store_word(&t->gen->members[bucket], &nexthop);
+	for_each_target(p, t) store_word(&t->gen->members[bucket], &nexthop);
 }
 
 static void put_neigh(void *arg, __u32 slot, const struct xfib_neigh *neigh)
 {
 	struct publish *p = arg;
 
-	for_each_target(p, t) {
+	for_each_target(p, t)
+	{
 		t->gen->neighs[slot] = *neigh;
 		t->gen->hits[slot] = 0;
 	}
@@ -99,8 +94,7 @@ static void put_lladdr(void *arg, __u32 slot, struct xfib_lladdr lladdr)
 	struct publish *p = arg;
 
 	write_routes(p);
-	for_each_target(p, t)
-		store_word(&t->gen->neighs[slot].lladdr, &lladdr);
+	for_each_target(p, t) store_word(&t->gen->neighs[slot].lladdr, &lladdr);
 }
 
 static int index_neigh(const struct target *t, const struct xfib_neigh *n, __u32 slot)
@@ -124,7 +118,8 @@ static int put_neigh_index(void *arg, const struct xfib_neigh *neigh, __u32 slot
 	int err = 0;
 
 	write_routes(p);
-	for_each_target(p, t) {
+	for_each_target(p, t)
+	{
 		int e = index_neigh(t, neigh, slot);
 
 		err = err ? err : e;
@@ -132,20 +127,20 @@ static int put_neigh_index(void *arg, const struct xfib_neigh *neigh, __u32 slot
 	return err;
 }
 
-static void put_route(void *arg, enum family family, __u32 fib, struct addr prefix, unsigned int len, __u32 value)
+static void put_route(void *arg, enum family family, __u32 fib, struct addr prefix,
+		      unsigned int len, __u32 value)
 {
 	struct publish *p = arg;
 
-	for_each_target(p, t)
-		p->ops->set(t->engine[family], fib, prefix, len, value);
+	for_each_target(p, t) p->ops->set(t->engine[family], fib, prefix, len, value);
 }
 
-static void put_route_del(void *arg, enum family family, __u32 fib, struct addr prefix, unsigned int len)
+static void put_route_del(void *arg, enum family family, __u32 fib, struct addr prefix,
+			  unsigned int len)
 {
 	struct publish *p = arg;
 
-	for_each_target(p, t)
-		p->ops->del(t->engine[family], fib, prefix, len);
+	for_each_target(p, t) p->ops->del(t->engine[family], fib, prefix, len);
 }
 
 static void commit(void *arg)
@@ -185,16 +180,16 @@ static void target_close(struct publish *p, struct target *t)
 static int target_open(struct publish *p, struct target *t, struct generation *gen)
 {
 	*t = (struct target){ .gen = gen };
-	t->engine[IP4] = p->ops->new(IP4, gen->fd[XFIB_MAP_lpm4], route_failed, p);
-	t->engine[IP6] = p->ops->new(IP6, gen->fd[XFIB_MAP_lpm6], route_failed, p);
+	t->engine[IP4] = p->ops->new (IP4, gen->fd[XFIB_MAP_lpm4], route_failed, p);
+	t->engine[IP6] = p->ops->new (IP6, gen->fd[XFIB_MAP_lpm6], route_failed, p);
 	if (t->engine[IP4] && t->engine[IP6])
 		return 0;
 	target_close(p, t);
 	return -ENOMEM;
 }
 
-int publish_open(struct publish *p, const struct instance *instance, struct generation *gen, struct fib *fib,
-		 const struct engine_ops *ops)
+int publish_open(struct publish *p, const struct instance *instance, struct generation *gen,
+		 struct fib *fib, const struct engine_ops *ops)
 {
 	int err;
 
@@ -206,14 +201,15 @@ int publish_open(struct publish *p, const struct instance *instance, struct gene
 
 void publish_close(struct publish *p)
 {
-	for_each_target(p, t)
-		target_close(p, t);
+	for_each_target(p, t) target_close(p, t);
 	p->targets = 0;
 }
 
 int publish_add(struct publish *p, struct generation *gen)
 {
-	struct publish fresh = { .instance = p->instance, .fib = p->fib, .ops = p->ops, .targets = 1 };
+	struct publish fresh = {
+		.instance = p->instance, .fib = p->fib, .ops = p->ops, .targets = 1
+	};
 	int err = target_open(p, &p->target[1], gen);
 
 	if (err)
@@ -247,13 +243,13 @@ long publish_sweep(struct publish *p)
 {
 	long swept = 0;
 
-	for_each_target(p, t)
-		for (int f = 0; f < FAMILIES; f++) {
-			long n = p->ops->sweep(t->engine[f], stale, p->fib);
+	for_each_target(p, t) for (int f = 0; f < FAMILIES; f++)
+	{
+		long n = p->ops->sweep(t->engine[f], stale, p->fib);
 
-			if (n < 0)
-				return n;
-			swept += n;
-		}
+		if (n < 0)
+			return n;
+		swept += n;
+	}
 	return swept;
 }

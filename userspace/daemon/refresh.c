@@ -32,8 +32,10 @@ void refresh_neighbours(struct daemon *d)
 
 	if (clock_jiffies(&jiffies))
 		return;
-	HASH_ITER(hh, d->model.neighs, n, tmp) {
-		if (!n->fib.slot || !probe_allowed(n) || !used_lately(d, n, jiffies >> XFIB_HIT_SHIFT))
+	HASH_ITER(hh, d->model.neighs, n, tmp)
+	{
+		if (!n->fib.slot || !probe_allowed(n) ||
+		    !used_lately(d, n, jiffies >> XFIB_HIT_SHIFT))
 			continue;
 		if (++probes > MAX_PROBES)
 			break;

@@ -20,7 +20,8 @@ static enum xfib_sync sync_state(const struct daemon *d)
 static __u64 markers(const struct fib_family *ff)
 {
 	static const __u8 kinds[] = {
-		XFIB_PUNT_ENCAP, XFIB_PUNT_SELECTIVE_ROUTE, XFIB_PUNT_PROXY, XFIB_PUNT_UNSUPPORTED_ROUTE,
+		XFIB_PUNT_ENCAP, XFIB_PUNT_SELECTIVE_ROUTE,
+		XFIB_PUNT_PROXY, XFIB_PUNT_UNSUPPORTED_ROUTE,
 		XFIB_PUNT_THROW, XFIB_PUNT_CAPACITY,
 	};
 	__u64 n = 0;
@@ -43,7 +44,8 @@ static struct xfib_table_status route_table(const struct daemon *d, enum family 
 	};
 }
 
-static void family_reasons(const struct daemon *d, enum family f, char reason[4][XFIB_REASON], __u8 *fast)
+static void family_reasons(const struct daemon *d, enum family f, char reason[4][XFIB_REASON],
+			   __u8 *fast)
 {
 	const struct fib_family *ff = &d->fib.family[f];
 	unsigned int n = 0;
@@ -52,17 +54,19 @@ static void family_reasons(const struct daemon *d, enum family f, char reason[4]
 	if (!d->fib.started)
 		snprintf(reason[n++], XFIB_REASON, "the kernel's tables are being read");
 	else if (!d->extended_ns)
-		snprintf(reason[n++], XFIB_REASON, "the hold time ran out: the kernel's tables are read again");
+		snprintf(reason[n++], XFIB_REASON,
+			 "the hold time ran out: the kernel's tables are read again");
 	else
 		n += fib_family_reason(&d->fib, f, reason[n]);
 	*fast = !n;
 	if (ff->overflow)
-		snprintf(reason[n++], XFIB_REASON,
-			 "%u routes found no room and stay in the kernel: restart xfibd with --routes%c above %u",
-			 ff->overflow, f == IP4 ? '4' : '6', ff->capacity);
+		snprintf(
+			reason[n++], XFIB_REASON,
+			"%u routes found no room and stay in the kernel: restart xfibd with --routes%c above %u",
+			ff->overflow, f == IP4 ? '4' : '6', ff->capacity);
 	if (d->fib.starved)
-		snprintf(reason[n++], XFIB_REASON, "%u next hops found no room and stay in the kernel",
-			 d->fib.starved);
+		snprintf(reason[n++], XFIB_REASON,
+			 "%u next hops found no room and stay in the kernel", d->fib.starved);
 	policy_notes(d, f, reason, n);
 }
 
@@ -94,7 +98,9 @@ static void l3if_list(const struct daemon *d, struct xfib_status *s)
 	unsigned int n = 0;
 
 	for (unsigned int port = 0; port < XFIB_PORTS; port++) {
-		const struct link *link = fib->port[port].ifindex ? model_link(fib->m, fib->port[port].ifindex) : NULL;
+		const struct link *link = fib->port[port].ifindex
+						  ? model_link(fib->m, fib->port[port].ifindex)
+						  : NULL;
 		struct xfib_l3if_status *l = &s->l3ifs[n];
 		struct fib_reasons why;
 

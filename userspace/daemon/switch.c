@@ -20,18 +20,21 @@ void switch_capacity(struct daemon *d)
 		return;
 	if ((want->routes4 < have->routes4 && !fits(d, IP4, want->routes4)) ||
 	    (want->routes6 < have->routes6 && !fits(d, IP6, want->routes6))) {
-		log_warning("the tables hold more routes than the new capacity allows: it stays %u IPv4 and "
-			    "%u IPv6 routes", have->routes4, have->routes6);
+		log_warning(
+			"the tables hold more routes than the new capacity allows: it stays %u IPv4 and "
+			"%u IPv6 routes",
+			have->routes4, have->routes6);
 		return;
 	}
 	if (generation_create(d->instance, want, &gen, &why)) {
-		log_error("cannot make tables for %u IPv4 and %u IPv6 routes: %s", want->routes4, want->routes6,
-			  why.text);
+		log_error("cannot make tables for %u IPv4 and %u IPv6 routes: %s", want->routes4,
+			  want->routes6, why.text);
 		return;
 	}
 	if (publish_add(&d->publish, gen) || generation_switch(d->instance, gen, &why)) {
-		log_error("cannot switch to tables for %u IPv4 and %u IPv6 routes, the old ones stay: %s",
-			  want->routes4, want->routes6, why.text);
+		log_error(
+			"cannot switch to tables for %u IPv4 and %u IPv6 routes, the old ones stay: %s",
+			want->routes4, want->routes6, why.text);
 		publish_drop_new(&d->publish);
 		generation_free(gen);
 		return;

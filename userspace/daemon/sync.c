@@ -18,16 +18,23 @@ enum {
 };
 
 static const char *const table_name[NL_TABLES] = {
-	[NL_LINKS] = "links", [NL_ADDRS] = "addresses", [NL_RULES4] = "IPv4 rules",
-	[NL_RULES6] = "IPv6 rules", [NL_NETCONF4] = "IPv4 settings", [NL_NETCONF6] = "IPv6 settings",
-	[NL_NEXTHOPS] = "nexthops", [NL_ROUTES4] = "IPv4 routes", [NL_ROUTES6] = "IPv6 routes",
-	[NL_NEIGHS] = "neighbours", [NL_PROXIES] = "proxied neighbours",
+	[NL_LINKS] = "links",
+	[NL_ADDRS] = "addresses",
+	[NL_RULES4] = "IPv4 rules",
+	[NL_RULES6] = "IPv6 rules",
+	[NL_NETCONF4] = "IPv4 settings",
+	[NL_NETCONF6] = "IPv6 settings",
+	[NL_NEXTHOPS] = "nexthops",
+	[NL_ROUTES4] = "IPv4 routes",
+	[NL_ROUTES6] = "IPv6 routes",
+	[NL_NEIGHS] = "neighbours",
+	[NL_PROXIES] = "proxied neighbours",
 };
 
 /* What later tables refer to comes first. */
 static const enum nl_table dump_order[NL_TABLES] = {
-	NL_LINKS, NL_NETCONF4, NL_NETCONF6, NL_ADDRS, NL_RULES4, NL_RULES6,
-	NL_NEXTHOPS, NL_NEIGHS, NL_PROXIES, NL_ROUTES4, NL_ROUTES6,
+	NL_LINKS,    NL_NETCONF4, NL_NETCONF6, NL_ADDRS,   NL_RULES4,  NL_RULES6,
+	NL_NEXTHOPS, NL_NEIGHS,	  NL_PROXIES,  NL_ROUTES4, NL_ROUTES6,
 };
 
 __u32 sync_behind(const struct daemon *d)
@@ -262,8 +269,9 @@ static int open_monitor(struct daemon *d, enum nl_channel channel, struct nl_mon
 		return log_errno(err, "cannot listen to the kernel's %s",
 				 channel == NL_NEIGHBOURS ? "neighbours" : "routes");
 	if (granted < d->opt.rcvbuf)
-		log_warning("the kernel gave %d of %d bytes of receive buffer: a large change may need a resync",
-			    granted, d->opt.rcvbuf);
+		log_warning(
+			"the kernel gave %d of %d bytes of receive buffer: a large change may need a resync",
+			granted, d->opt.rcvbuf);
 	return 0;
 }
 
@@ -282,7 +290,8 @@ int sync_start(struct daemon *d)
 	if (!err)
 		err = nl_query_open(&s->query);
 	if (!err)
-		err = loop_fd(d->loop, nl_monitor_fd(s->control), LOOP_FIRST, on_control, d, &s->on_control);
+		err = loop_fd(d->loop, nl_monitor_fd(s->control), LOOP_FIRST, on_control, d,
+			      &s->on_control);
 	if (!err)
 		err = loop_fd(d->loop, nl_monitor_fd(s->neighbours), LOOP_FIRST, on_neighbours, d,
 			      &s->on_neighbours);

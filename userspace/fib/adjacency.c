@@ -23,7 +23,7 @@ struct build {
 	const struct path *path;
 	__u32 verdict; /* not XFIB_FORWARDED: the whole path is this */
 	unsigned int hops;
-	bool legs;     /* the path has legs at all, usable or not */
+	bool legs; /* the path has legs at all, usable or not */
 	struct hop hop[NEXTHOP_LEGS_MAX];
 	unsigned int neighs;
 	struct neigh *neigh[NEXTHOP_LEGS_MAX];
@@ -70,7 +70,8 @@ static bool leg_dead(const struct link *link, enum family family)
 	return !link->ev.up || (!link->ev.carrier && ignore > 0);
 }
 
-static struct xfib_nexthop leg_word(struct build *b, const struct path_leg *leg, const struct link *link)
+static struct xfib_nexthop leg_word(struct build *b, const struct path_leg *leg,
+				    const struct link *link)
 {
 	struct xfib_nexthop word = { .mtu = 0xffff };
 	struct neigh *neigh;
@@ -195,9 +196,9 @@ static __u32 share_buckets(const struct build *b, __u32 *buckets)
 	for (unsigned int i = 0; i < b->hops; i++) {
 		/* Rounded at the borders, as the kernel's upper bounds are (fib_rebalance()). */
 		__u64 room = XFIB_GROUP_MAX - b->hops;
-		__u64 upto = (before + b->hop[i].weight) * room / total;
+		__u64 end = (before + b->hop[i].weight) * room / total;
 
-		buckets[i] = 1 + upto - before * room / total;
+		buckets[i] = 1 + end - before * room / total;
 		before += b->hop[i].weight;
 		sum += buckets[i];
 	}
@@ -217,7 +218,8 @@ static bool policy_known(const struct fib *fib, enum family family)
 {
 	const struct settings *s = &fib->m->settings;
 
-	return family == IP4 ? s->hash_policy4 <= 1 && !s->fib_multipath_use_neigh : s->hash_policy6 <= 1;
+	return family == IP4 ? s->hash_policy4 <= 1 && !s->fib_multipath_use_neigh
+			     : s->hash_policy6 <= 1;
 }
 
 /* A bucket list in fresh members; *first, *order tell where. */
@@ -259,7 +261,6 @@ static struct xfib_nexthop word_of(const struct build *b, __u32 *first, __u8 *or
 		return nexthop_verdict_word(XFIB_PUNT_HASH_POLICY);
 	return group_word(b, first, order);
 }
-
 
 static void release(struct fib *fib, struct path *path)
 {

@@ -169,7 +169,8 @@ void fib_adopt_end(struct fib *fib)
 
 	if (!a)
 		return;
-	HASH_ITER(hh, a->nexthops, nexthop, nexthop_tmp) {
+	HASH_ITER(hh, a->nexthops, nexthop, nexthop_tmp)
+	{
 		struct xfib_nexthop nh = nexthop_of_bits(nexthop->word);
 
 		fib->sink->nexthop(fib->sink_arg, nexthop->id, (struct xfib_nexthop){});
@@ -179,7 +180,8 @@ void fib_adopt_end(struct fib *fib)
 		HASH_DEL(a->nexthops, nexthop);
 		free(nexthop);
 	}
-	HASH_ITER(hh, a->neighs, neigh, neigh_tmp) {
+	HASH_ITER(hh, a->neighs, neigh, neigh_tmp)
+	{
 		struct xfib_neigh row = neigh_row(&neigh->key);
 
 		fib->sink->lladdr(fib->sink_arg, neigh->slot, (struct xfib_lladdr){});

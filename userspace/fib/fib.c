@@ -126,7 +126,7 @@ void fib_start(struct fib *fib)
 		fib->sink->nexthop(fib->sink_arg, v, nexthop_verdict_word(v));
 	l3if_update_all(fib);
 	HASH_ITER(hh, fib->m->neighs, neigh, tmp)
-		neigh_update(fib, neigh);
+	neigh_update(fib, neigh);
 	own4_update(fib);
 	fib_flush(fib, IP4);
 	fib_flush(fib, IP6);
@@ -202,7 +202,8 @@ static void replay_neigh(const struct neigh *n, const struct fib_sink *sink, voi
 		sink->neigh_index(arg, &row, n->fib.slot);
 }
 
-static void replay_path(const struct path *path, const struct fib *fib, const struct fib_sink *sink, void *arg)
+static void replay_path(const struct path *path, const struct fib *fib, const struct fib_sink *sink,
+			void *arg)
 {
 	struct xfib_nexthop word = nexthop_of_bits(path->fib.word);
 
@@ -233,7 +234,8 @@ void fib_replay(struct fib *fib, const struct fib_sink *sink, void *arg)
 		if (path_at(&fib->m->paths, i))
 			replay_path(path_at(&fib->m->paths, i), fib, sink, arg);
 	for (int f = 0; f < FAMILIES; f++) {
-		sink->nexthop(arg, XFIB_NH_DEFAULT(0, f == IP6), nexthop_of_bits(fib->family[f].dflt.word));
+		sink->nexthop(arg, XFIB_NH_DEFAULT(0, f == IP6),
+			      nexthop_of_bits(fib->family[f].dflt.word));
 		rib_walk(&fib->m->rib[f], RIB_ROOT, RIB_POST, replay_prefix, RIB_NO_TABLE, &replay);
 	}
 	for (unsigned int i = 0; i < XFIB_PORTS; i++) {

@@ -30,10 +30,12 @@ bool fib_family_reason(const struct fib *fib, enum family family, char reason[st
 			 "the ip%s rule of priority %u differs from the kernel's default rules",
 			 family == IP6 ? " -6" : "", priority);
 	else if (fib->m->full[family])
-		snprintf(reason, XFIB_REASON, "the kernel has more than the %u IPv%c routes that xfibd holds",
+		snprintf(reason, XFIB_REASON,
+			 "the kernel has more than the %u IPv%c routes that xfibd holds",
 			 MODEL_ROUTES, family == IP4 ? '4' : '6');
 	else if (family == IP4 && s->ip_forward_use_pmtu)
-		snprintf(reason, XFIB_REASON, "net.ipv4.ip_forward_use_pmtu is 1: path MTUs are not visible");
+		snprintf(reason, XFIB_REASON,
+			 "net.ipv4.ip_forward_use_pmtu is 1: path MTUs are not visible");
 	else if (family == IP6 && !s->forwarding6_all)
 		snprintf(reason, XFIB_REASON, "net.ipv6.conf.all.forwarding is 0");
 	else if (policy[0])
@@ -51,10 +53,13 @@ static bool common_reason(const struct fib *fib, const struct link *link, char *
 	const struct link *master = ev->master ? model_link(fib->m, ev->master) : NULL;
 
 	if (ev->master)
-		snprintf(reason, XFIB_REASON, "it belongs to the %s %s", ev->slave_kind[0] ? ev->slave_kind : "device",
+		snprintf(reason, XFIB_REASON, "it belongs to the %s %s",
+			 ev->slave_kind[0] ? ev->slave_kind : "device",
 			 master ? master->ev.name : "of another namespace");
-	else if (!ev->ether || ev->mac.len != 6 || ev->mac.bytes[0] & 1 || !memcmp(ev->mac.bytes, zero, 6))
-		snprintf(reason, XFIB_REASON, "it is not a plain Ethernet device with a unicast address");
+	else if (!ev->ether || ev->mac.len != 6 || ev->mac.bytes[0] & 1 ||
+		 !memcmp(ev->mac.bytes, zero, 6))
+		snprintf(reason, XFIB_REASON,
+			 "it is not a plain Ethernet device with a unicast address");
 	else if (!ev->up)
 		snprintf(reason, XFIB_REASON, "the link is down");
 	else
@@ -104,19 +109,21 @@ static void ingress_reason(const struct fib *fib, const struct link *link, enum 
 	int forwarding = family == IP4 ? link->forwarding4 : link->forwarding6;
 
 	if (upper)
-		snprintf(reason, XFIB_REASON, "%s (%s) takes frames from it", upper->ev.name, upper->ev.kind);
+		snprintf(reason, XFIB_REASON, "%s (%s) takes frames from it", upper->ev.name,
+			 upper->ev.kind);
 	else if (fib_family_reason(fib, family, reason))
 		return;
 	else if (family == IP6 && link->ev.ip6.disable > 0)
 		snprintf(reason, XFIB_REASON, "net.ipv6.conf.%s.disable_ipv6 is 1", link->ev.name);
 	else if (forwarding <= 0)
-		snprintf(reason, XFIB_REASON, "net.ipv%c.conf.%s.forwarding is 0", family == IP4 ? '4' : '6',
-			 link->ev.name);
+		snprintf(reason, XFIB_REASON, "net.ipv%c.conf.%s.forwarding is 0",
+			 family == IP4 ? '4' : '6', link->ev.name);
 	else
 		memcpy(reason, policy, XFIB_REASON);
 }
 
-static void egress_reason(const struct fib *fib, const struct link *link, char reason[static XFIB_REASON])
+static void egress_reason(const struct fib *fib, const struct link *link,
+			  char reason[static XFIB_REASON])
 {
 	if (link->settle.on)
 		snprintf(reason, XFIB_REASON, "it was down: its routes are being read again");
@@ -124,8 +131,9 @@ static void egress_reason(const struct fib *fib, const struct link *link, char r
 		snprintf(reason, XFIB_REASON, "no carrier");
 	else if (!link->xmit)
 		snprintf(reason, XFIB_REASON, "its driver cannot send XDP frames%s",
-			 strcmp(link->ev.kind, "veth") ? "" :
-			 ": the peer needs an XDP program or `ethtool -K PEER gro on`");
+			 strcmp(link->ev.kind, "veth")
+				 ? ""
+				 : ": the peer needs an XDP program or `ethtool -K PEER gro on`");
 	else
 		memcpy(reason, policy_of(fib, link)->egress, XFIB_REASON);
 }
@@ -176,7 +184,10 @@ static struct xfib_l3if record_of(const struct fib *fib, const struct link *link
 
 static __u64 port_bits(struct xfib_port port)
 {
-	union { struct xfib_port port; __u64 word; } u = { .port = port };
+	union {
+		struct xfib_port port;
+		__u64 word;
+	} u = { .port = port };
 
 	return u.word;
 }
@@ -191,7 +202,8 @@ static void publish_port(struct fib *fib, unsigned int slot)
 	if (link && p->attached && link->fib.l3if) {
 		word.ifindex = p->ifindex;
 		word.l3if = link->fib.l3if;
-		word.flags = (fib->enabled ? XFIB_PORT_ENABLED : 0) | (link->ev.mtu > 1500 ? XFIB_PORT_FRAGS : 0);
+		word.flags = (fib->enabled ? XFIB_PORT_ENABLED : 0) |
+			     (link->ev.mtu > 1500 ? XFIB_PORT_FRAGS : 0);
 	}
 	if (port_bits(word) == fib->port_word[slot])
 		return;
@@ -250,7 +262,8 @@ static void update_link(struct fib *fib, struct link *link, bool gone)
 {
 	int port = gone ? -1 : port_of(fib, link->ifindex), was = link->fib.port;
 	bool moved = port != was || gone;
-	bool relinked = moved || link->fib.up != link->ev.up || link->fib.carrier != link->ev.carrier ||
+	bool relinked = moved || link->fib.up != link->ev.up ||
+			link->fib.carrier != link->ev.carrier ||
 			link->fib.ignore_linkdown4 != link->ignore_linkdown4 ||
 			link->fib.ignore_linkdown6 != link->ignore_linkdown6 ||
 			link->fib.reborn != link->reborn;
@@ -280,7 +293,9 @@ static void update_link(struct fib *fib, struct link *link, bool gone)
 
 void l3if_update(struct fib *fib, struct link *link, bool gone)
 {
-	struct link *lower = link->ev.lower && link->ev.lower_nsid < 0 ? model_link(fib->m, link->ev.lower) : NULL;
+	struct link *lower = link->ev.lower && link->ev.lower_nsid < 0
+				     ? model_link(fib->m, link->ev.lower)
+				     : NULL;
 
 	update_link(fib, link, gone);
 	if (lower && lower != link && lower->fib.port >= 0)
@@ -292,7 +307,7 @@ void l3if_update_all(struct fib *fib)
 	struct link *link, *tmp;
 
 	HASH_ITER(hh, fib->m->links, link, tmp)
-		update_link(fib, link, false);
+	update_link(fib, link, false);
 }
 
 void fib_set_port(struct fib *fib, unsigned int slot, __u32 ifindex, bool attached)

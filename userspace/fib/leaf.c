@@ -130,7 +130,8 @@ void leaf_default_publish(struct fib *fib, enum family family, struct xfib_nexth
 
 static void leaf_default_changed(struct fib *fib, enum family family)
 {
-	struct xfib_nexthop word = default_word(fib, rib_of(fib, family), &fib->family[family].dflt.path);
+	struct xfib_nexthop word =
+		default_word(fib, rib_of(fib, family), &fib->family[family].dflt.path);
 
 	leaf_default_publish(fib, family, word);
 }
@@ -180,7 +181,8 @@ static void shield_above(struct fib *fib, enum family family, struct addr prefix
 	struct rib *rib = rib_of(fib, family);
 	__u32 n = RIB_ROOT, best = RIB_ROOT;
 
-	while (n && rib->node[n].len < len && prefix_covers(rib->node[n].prefix, rib->node[n].len, prefix)) {
+	while (n && rib->node[n].len < len &&
+	       prefix_covers(rib->node[n].prefix, rib->node[n].len, prefix)) {
 		if (rib->node[n].installed)
 			best = n;
 		n = rib->node[n].child[addr_bit(prefix, rib->node[n].len)];

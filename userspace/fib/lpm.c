@@ -49,7 +49,8 @@ static void lpm_free(struct engine *e)
 	free(e);
 }
 
-static void key_make(const struct engine *e, void *key, __u32 fib, struct addr prefix, unsigned int len)
+static void key_make(const struct engine *e, void *key, __u32 fib, struct addr prefix,
+		     unsigned int len)
 {
 	struct xfib_lpm6 k = { .prefixlen = XFIB_LPM_FIB_BITS + len, .fib = fib };
 
@@ -58,7 +59,8 @@ static void key_make(const struct engine *e, void *key, __u32 fib, struct addr p
 	memcpy(key, &k, e->key_size);
 }
 
-static void key_read(const struct engine *e, const void *key, struct addr *prefix, unsigned int *len)
+static void key_read(const struct engine *e, const void *key, struct addr *prefix,
+		     unsigned int *len)
 {
 	struct xfib_lpm6 k = {};
 
@@ -103,7 +105,8 @@ static __u32 write_batch(struct engine *e, __u32 i, __u32 n)
 
 	if (!err)
 		return n;
-	if (err == -ENOTSUP || err == -524 /* ENOTSUPP, which is the kernel's own */ || err == -EINVAL) {
+	if (err == -ENOTSUP || err == -524 /* ENOTSUPP, which is the kernel's own */ ||
+	    err == -EINVAL) {
 		e->no_batch = true;
 		return 0;
 	}

@@ -18,19 +18,24 @@ bool neigh_usable(const struct neigh *n)
 {
 	static const __u8 zero[6];
 
-	return n->present && n->state & (NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT) &&
+	return n->present &&
+	       n->state & (NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT) &&
 	       n->mac.len == 6 && !(n->mac.bytes[0] & 1) && memcmp(n->mac.bytes, zero, 6);
 }
 
 /* The program marks its use while the kernel, which does not see the traffic, holds it for STALE. */
 static bool watched(const struct neigh *n)
 {
-	return n->state == NUD_STALE && !(n->flags & (NTF_EXT_LEARNED | (__u32)NTF_EXT_MANAGED << 16));
+	return n->state == NUD_STALE &&
+	       !(n->flags & (NTF_EXT_LEARNED | (__u32)NTF_EXT_MANAGED << 16));
 }
 
 static __u64 lladdr_bits(struct xfib_lladdr lladdr)
 {
-	union { struct xfib_lladdr lladdr; __u64 word; } u = { .lladdr = lladdr };
+	union {
+		struct xfib_lladdr lladdr;
+		__u64 word;
+	} u = { .lladdr = lladdr };
 
 	return u.word;
 }
@@ -129,6 +134,6 @@ void neigh_update_link(struct fib *fib, __u32 ifindex)
 	struct neigh *n, *tmp;
 
 	HASH_ITER(hh, fib->m->neighs, n, tmp)
-		if (n->key.ifindex == ifindex)
-			neigh_update(fib, n);
+	if (n->key.ifindex == ifindex)
+		neigh_update(fib, n);
 }

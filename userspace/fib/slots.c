@@ -30,8 +30,11 @@ static void limbo_retire(struct limbo *l, __u32 value)
 static bool limbo_close(struct limbo *l)
 {
 	struct limbo swapped = {
-		.open = l->closed, .open_size = l->closed_size,
-		.closed = l->open, .closeds = l->opens, .closed_size = l->open_size,
+		.open = l->closed,
+		.open_size = l->closed_size,
+		.closed = l->open,
+		.closeds = l->opens,
+		.closed_size = l->open_size,
 	};
 
 	if (l->closeds || !l->opens)

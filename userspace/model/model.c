@@ -23,10 +23,11 @@ int model_init(struct model *m, __u32 max_routes, const struct model_hooks *hook
 }
 
 #define FREE_ALL(head, item, tmp, more) \
-	HASH_ITER(hh, head, item, tmp) { \
-		HASH_DEL(head, item); \
-		more; \
-		free(item); \
+	HASH_ITER(hh, head, item, tmp)  \
+	{                               \
+		HASH_DEL(head, item);   \
+		more;                   \
+		free(item);             \
 	}
 
 void model_done(struct model *m)
@@ -54,7 +55,8 @@ void model_done(struct model *m)
  * For objects whose message says all of their state: during a dump, what a notification touched is
  * younger than what the dump says of it. Returns true if the event is to be left out.
  */
-static bool overtaken(struct model *m, enum nl_table table, const struct event *ev, const void *key, size_t len)
+static bool overtaken(struct model *m, enum nl_table table, const struct event *ev, const void *key,
+		      size_t len)
 {
 	__u64 mark;
 
@@ -125,11 +127,11 @@ static void flush_nexthops(struct model *m, __u32 ifindex)
 	struct nexthop *nexthop, *tmp;
 
 	HASH_ITER(hh, m->nexthops, nexthop, tmp)
-		if (!nexthop->gone && !nexthop->ev->group && (__u32)nexthop->ev->leg.ifindex == ifindex)
-			nexthop_remove(m, nexthop);
+	if (!nexthop->gone && !nexthop->ev->group && (__u32)nexthop->ev->leg.ifindex == ifindex)
+		nexthop_remove(m, nexthop);
 	HASH_ITER(hh, m->nexthops, nexthop, tmp)
-		if (!nexthop->gone && nexthop->ev->group && !has_members(m, nexthop->ev))
-			nexthop_remove(m, nexthop);
+	if (!nexthop->gone && nexthop->ev->group && !has_members(m, nexthop->ev))
+		nexthop_remove(m, nexthop);
 }
 
 static void link_remove(struct model *m, struct link *link)
@@ -273,11 +275,13 @@ static int apply_netconf(struct model *m, const struct event *ev)
 		return 0;
 	}
 	if (e->ifindex == NETCONF_ALL) {
-		if (e->family == IP6 && e->forwarding >= 0 && m->settings.forwarding6_all != e->forwarding) {
+		if (e->family == IP6 && e->forwarding >= 0 &&
+		    m->settings.forwarding6_all != e->forwarding) {
 			m->settings.forwarding6_all = e->forwarding;
 			m->hooks->policy(m->hooks_arg);
 		}
-		if (e->family == IP4 && e->rp_filter >= 0 && m->settings.rp_filter_all != e->rp_filter) {
+		if (e->family == IP4 && e->rp_filter >= 0 &&
+		    m->settings.rp_filter_all != e->rp_filter) {
 			m->settings.rp_filter_all = e->rp_filter;
 			m->hooks->policy(m->hooks_arg);
 		}
@@ -311,8 +315,8 @@ static struct neigh_key host_key(enum family f, __u32 ifindex, struct addr addr)
 }
 
 /* Returns 1 if the set changed, 0 if not, -ENOMEM. */
-static int host_apply(struct model *m, struct host_addr **set, enum nl_table table, const struct event *ev,
-		      const struct neigh_key *key)
+static int host_apply(struct model *m, struct host_addr **set, enum nl_table table,
+		      const struct event *ev, const struct neigh_key *key)
 {
 	struct host_addr *host;
 
@@ -419,7 +423,8 @@ static void sweep_rules(struct model *m, enum family family)
 {
 	struct rule *rule, *tmp;
 
-	HASH_ITER(hh, m->rules, rule, tmp) {
+	HASH_ITER(hh, m->rules, rule, tmp)
+	{
 		if (rule->key.family != family)
 			continue;
 		rule->count = rule->dumped;
@@ -434,8 +439,12 @@ static void sweep_rules(struct model *m, enum family family)
 
 bool model_rules_default(const struct model *m, enum family family, __u32 *priority)
 {
-	static const struct { __u32 priority, table; } usual[] = {
-		{ 0, RT_TABLE_LOCAL }, { 32766, RT_TABLE_MAIN }, { 32767, RT_TABLE_DEFAULT },
+	static const struct {
+		__u32 priority, table;
+	} usual[] = {
+		{ 0, RT_TABLE_LOCAL },
+		{ 32766, RT_TABLE_MAIN },
+		{ 32767, RT_TABLE_DEFAULT },
 	};
 	const unsigned int n = family == IP4 ? 3 : 2; /* IPv6 has no rule for the default table */
 	unsigned int seen = 0;
@@ -447,8 +456,10 @@ bool model_rules_default(const struct model *m, enum family family, __u32 *prior
 		if (rule->key.family != family || !rule->count)
 			continue;
 		for (i = 0; i < n; i++)
-			if (rule->key.priority == usual[i].priority && rule->key.table == usual[i].table &&
-			    rule->key.action == FR_ACT_TO_TBL && !rule->key.selective && rule->count == 1)
+			if (rule->key.priority == usual[i].priority &&
+			    rule->key.table == usual[i].table &&
+			    rule->key.action == FR_ACT_TO_TBL && !rule->key.selective &&
+			    rule->count == 1)
 				break;
 		if (i == n) {
 			*priority = rule->key.priority;
@@ -697,7 +708,8 @@ static void sweep_hosts(struct model *m, struct host_addr **set, enum nl_table t
 	struct host_addr *host, *tmp;
 	bool own4 = false;
 
-	HASH_ITER(hh, *set, host, tmp) {
+	HASH_ITER(hh, *set, host, tmp)
+	{
 		struct addr addr = host->key.addr;
 
 		if (host->generation == m->table[table].generation)
@@ -722,8 +734,8 @@ void model_dump_end(struct model *m, enum nl_table table)
 	switch (table) {
 	case NL_LINKS:
 		HASH_ITER(hh, m->links, link, link_tmp)
-			if (link->generation != generation)
-				link_remove(m, link);
+		if (link->generation != generation)
+			link_remove(m, link);
 		break;
 	case NL_ADDRS:
 		sweep_hosts(m, &m->own, NL_ADDRS);
@@ -737,13 +749,13 @@ void model_dump_end(struct model *m, enum nl_table table)
 		break;
 	case NL_NEXTHOPS:
 		HASH_ITER(hh, m->nexthops, nexthop, nexthop_tmp)
-			if (!nexthop->gone && nexthop->generation != generation)
-				nexthop_remove(m, nexthop);
+		if (!nexthop->gone && nexthop->generation != generation)
+			nexthop_remove(m, nexthop);
 		break;
 	case NL_NEIGHS:
 		HASH_ITER(hh, m->neighs, neigh, neigh_tmp)
-			if (neigh->present && neigh->generation != generation)
-				neigh_gone(m, neigh);
+		if (neigh->present && neigh->generation != generation)
+			neigh_gone(m, neigh);
 		break;
 	case NL_ROUTES4:
 	case NL_ROUTES6:
@@ -766,13 +778,13 @@ void model_settle(struct model *m)
 	struct link *link, *link_tmp;
 
 	HASH_ITER(hh, m->links, link, link_tmp)
-		if (settle_end(m, &link->settle)) {
-			link->reborn = false;
-			m->hooks->link(m->hooks_arg, link, false);
-		}
+	if (settle_end(m, &link->settle)) {
+		link->reborn = false;
+		m->hooks->link(m->hooks_arg, link, false);
+	}
 	HASH_ITER(hh, m->nexthops, nexthop, nexthop_tmp)
-		if (settle_end(m, &nexthop->settle))
-			nexthop_settled(m, nexthop);
+	if (settle_end(m, &nexthop->settle))
+		nexthop_settled(m, nexthop);
 }
 
 bool model_routes_partial(const struct model *m, enum family family)

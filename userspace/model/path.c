@@ -95,7 +95,8 @@ void path_set_done(struct path_set *set)
 {
 	struct path *path, *tmp;
 
-	HASH_ITER(hh, set->hash, path, tmp) {
+	HASH_ITER(hh, set->hash, path, tmp)
+	{
 		HASH_DELETE(hh, set->hash, path);
 		free(path->fib.neigh);
 		free(path);

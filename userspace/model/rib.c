@@ -150,7 +150,8 @@ int rib_node_get(struct rib *rib, struct addr prefix, unsigned int len, __u32 *o
 
 static bool node_needed(const struct rib_node *node)
 {
-	return node->routes || node->installed || node->overflow || (node->child[0] && node->child[1]);
+	return node->routes || node->installed || node->overflow ||
+	       (node->child[0] && node->child[1]);
 }
 
 /* Replaces *link by the only child of the node it leads to, or by nothing. */
@@ -173,7 +174,8 @@ void rib_node_put(struct rib *rib, struct addr prefix, unsigned int len)
 		link = &rib->node[n].child[addr_bit(prefix, rib->node[n].len)];
 		n = *link;
 	}
-	if (!n || n == RIB_ROOT || rib->node[n].len != len || !addr_equal(rib->node[n].prefix, prefix))
+	if (!n || n == RIB_ROOT || rib->node[n].len != len ||
+	    !addr_equal(rib->node[n].prefix, prefix))
 		return;
 	if (node_needed(&rib->node[n]))
 		return;
@@ -202,8 +204,8 @@ __u32 rib_route_add(struct rib *rib, __u32 node, const struct rib_route *route, 
 	if (!*link)
 		rib->prefixes++;
 	rib->live_routes++;
-	while (*link && (front ? route_before(&rib->route[*link], route) :
-				 !route_before(route, &rib->route[*link])))
+	while (*link && (front ? route_before(&rib->route[*link], route)
+			       : !route_before(route, &rib->route[*link])))
 		link = &rib->route[*link].next;
 	rib->route[r] = *route;
 	rib->route[r].next = *link;

@@ -83,19 +83,21 @@ static bool joins_siblings(const struct path *path, __u8 protocol)
 }
 
 /* The first route of this identity that joins siblings, or that does not. */
-static __u32 find_joining(const struct model *m, __u32 node, const struct rib_route *id, bool joining)
+static __u32 find_joining(const struct model *m, __u32 node, const struct rib_route *id,
+			  bool joining)
 {
 	const struct rib *rib = &m->rib[IP6];
 	__u32 r = next_same(rib, rib->node[node].routes, id);
 
-	while (r && joins_siblings(path_at(&m->paths, rib->route[r].path), rib->route[r].protocol) != joining)
+	while (r && joins_siblings(path_at(&m->paths, rib->route[r].path),
+				   rib->route[r].protocol) != joining)
 		r = next_same(rib, rib->route[r].next, id);
 	return r;
 }
 
 /* The route whose place a replacement takes: fib_table_insert(), fib6_add_rt2node(). */
-static __u32 find_replaced(const struct model *m, const struct rib *rib, __u32 node, const struct rib_route *id,
-			   bool joining)
+static __u32 find_replaced(const struct model *m, const struct rib *rib, __u32 node,
+			   const struct rib_route *id, bool joining)
 {
 	__u32 r = rib->family == IP6 ? find_joining(m, node, id, joining) : 0;
 
@@ -161,7 +163,8 @@ static int route_add(struct model *m, struct rib *rib, __u32 node, const struct 
 }
 
 /* One or more siblings of a multipath route go, or the whole route. */
-static void siblings_del(struct model *m, struct rib *rib, __u32 node, __u32 r, const struct path_key *gone)
+static void siblings_del(struct model *m, struct rib *rib, __u32 node, __u32 r,
+			 const struct path_key *gone)
 {
 	const struct path *old = path_at(&m->paths, rib->route[r].path);
 	struct path_key_buf buf;
@@ -186,7 +189,8 @@ static void route_del(struct model *m, struct rib *rib, __u32 node, const struct
 	const struct path *path = path_find(&m->paths, key);
 	__u32 r = path ? find_path(rib, node, id, path->index) : 0;
 
-	if (!r && rib->family == IP6 && path_key_joins(key) && (r = find_joining(m, node, id, true))) {
+	if (!r && rib->family == IP6 && path_key_joins(key) &&
+	    (r = find_joining(m, node, id, true))) {
 		siblings_del(m, rib, node, r, key);
 		return;
 	}
@@ -265,8 +269,8 @@ int model_apply_route(struct model *m, const struct event *ev)
 	id.selector = key->selector;
 	if (ev->dump)
 		m->table[table].order++;
-	if (route->family == IP4 && route->type == RTN_LOCAL && route->protocol != RTPROT_KERNEL && !ev->del &&
-	    !m->custom_local) {
+	if (route->family == IP4 && route->type == RTN_LOCAL && route->protocol != RTPROT_KERNEL &&
+	    !ev->del && !m->custom_local) {
 		m->custom_local = true;
 		m->hooks->policy(m->hooks_arg);
 	}
