@@ -95,10 +95,17 @@ def test_tos_and_ecn_pass_through(net):
     net.check([udp6("fd09::1", tc=tc, fl=0xabcde) for tc in (0xb8, 0x03)], verdict="forwarded", out="p1")
 
 
-def test_the_checksum_is_right_for_every_ttl_and_id(net):
+def with_checksum(wanted, **fields):
+    """A packet whose header checksum is the wanted one: its id makes up the difference (RFC 1071)."""
+    checksum = int.from_bytes(udp4("10.9.0.1", id=0, **fields)[24:26], "big")
+    return udp4("10.9.0.1", id=(checksum - wanted) % 0xffff, **fields)
+
+
+def test_the_checksum_is_right_also_where_it_wraps_around(net):
     net.ip(f"route add 10.9.0.0/16 via {host4(1)}")
-    frames = [udp4("10.9.0.1", ttl=ttl, id=ttl * 257 & 0xffff) for ttl in range(2, 256)]
-    frames += [udp4("10.9.0.1", ttl=2, id=id) for id in range(0xff00, 0x10000, 3)]
+    edges = (0x0000, 0x0001, 0x00ff, 0x0100, 0xfe00, 0xfeff, 0xfefe, 0xff00, 0xff01, 0xfffe)
+    frames = [with_checksum(wanted, ttl=ttl) for wanted in edges for ttl in (2, 64, 255)]
+    assert {int.from_bytes(frame[24:26], "big") for frame in frames} >= set(edges) - {0}
     net.check(frames, verdict="forwarded", out="p1")
 
 
