@@ -24,8 +24,9 @@ def pytest_configure(config):
         pytest.exit("tests/net needs root: it makes network namespaces", 2)
     if os.environ.get("XFIB") != "none" and not os.path.exists(f"{daemon.build_directory()}/xfibd"):
         pytest.exit("no xfibd to test: run make first", 2)
-    # SIGTERM then unwinds like SIGINT, through all fixtures.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    # Both unwind through all fixtures, also where the shell had SIGINT ignored (behind an &).
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     netns.sweep()
     daemon.sweep()
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """xfib in a router's namespace: the daemon as a process, and what `xfib -j` says about it."""
 
+import ctypes
 import json
 import os
 import shutil
@@ -18,6 +19,12 @@ def build_directory():
     """Where the programs are: B of the Makefile, or build/ of this tree."""
     here = os.path.dirname(os.path.abspath(__file__))
     return os.environ.get("B") or os.path.join(here, "../../../build")
+
+
+def die_with_parent():
+    """In the child: no daemon outlives a test run that was killed outright."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
 class Xfib:
@@ -45,7 +52,8 @@ class Xfib:
             *(self.ports if ports is None else ports))
         with open(self.log_path, "ab") as log:
             # nsenter replaces itself by the daemon: the pid is the daemon's.
-            self.process = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True,
+                                            preexec_fn=die_with_parent)
         self.ended = False
         self.wait(lambda status: status["sync"]["state"] == "synced" and
                   status["daemon"]["alive"], "the daemon to be synced")
