@@ -30,6 +30,8 @@ def die_with_parent():
 class Xfib:
     """One instance. Its pins, run directory and process are gone after close()."""
 
+    patience, pause = 10.0, 0.005  # seconds to wait for something, and between two looks
+
     def __init__(self, namespace, ports, options=()):
         self.namespace = namespace
         self.name = namespace.name
@@ -92,8 +94,9 @@ class Xfib:
         """{name: packets}"""
         return {v["name"]: v["packets"] for v in self.json("stats")["verdicts"]}
 
-    def wait(self, condition, what, timeout=10.0):
+    def wait(self, condition, what, timeout=None):
         """Until condition(status) is true."""
+        timeout = timeout or self.patience
         deadline = time.monotonic() + timeout
         status = error = None
         while time.monotonic() < deadline:
@@ -105,7 +108,7 @@ class Xfib:
                     return status
             except (RuntimeError, ValueError) as failure:  # no instance yet
                 error = failure
-            time.sleep(0.005)
+            time.sleep(self.pause)
         raise AssertionError(f"waited {timeout} s for {what}: {status or error}\n{self.log()}")
 
     def catch_up(self):
