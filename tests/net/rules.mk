@@ -3,5 +3,5 @@
 # One file alone: tests/net/test_routes.py; one test: tests/net/test_routes.py -k replaced.
 
 .PHONY: check-net
-check-net: all
+check-net: all ## compare two routers in network namespaces, one with xfib (needs root)
 	$(Q)B=$(abspath $(B)) /usr/bin/python3 -m pytest -q -p no:cacheprovider $(NETFLAGS) tests/net
