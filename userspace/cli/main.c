@@ -37,8 +37,8 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 	case 'n':
 		if (!instance_name_ok(arg))
 			argp_error(state,
-				   "'%s' is no instance name: letters, digits, '-', '_', '.', "
-				   "at most 63",
+				   "'%s' is no name for an instance: up to 63 letters, digits, '-' "
+				   "and '_'",
 				   arg);
 		cli->instance = arg;
 		return 0;
