@@ -11,7 +11,7 @@ logs=$(realpath -m "${B:-build}/check")
 limit=${CHECK_TIMEOUT:-900} # seconds a room
 mkdir -p "$logs"
 
-export PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -rs" # why a test is skipped
+export PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -rfEs" # what failed, and why a test is skipped
 
 passed=0 failed=0 skipped=0
 verdicts=() skips=()
@@ -73,7 +73,7 @@ run_room() {
 		kill "$pid" 2>/dev/null
 	done
 	verdicts+=("$(printf '%-12s %4d passed, %d failed, %d skipped%s' "$room" "$p" "$f" "$s" "$note")")
-	mapfile -O "${#skips[@]}" -t skips < <(sed -nE "s/^(SKIP(PED)?[ :].*|[^0-9=].* skipped)\$/$room: \1/p" "$log")
+	mapfile -O "${#skips[@]}" -t skips < <(sed -nE "s/^(SKIP(PED)?[ :].*|[^0-9=][^,]* skipped)\$/$room: \1/p" "$log")
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
