@@ -114,8 +114,8 @@ def report(net, changes=CHANGES):
     """{"ipv4 route": [seconds], ...} of xfib; prints both routers."""
     result = {}
     routers = {"kernel": net.kernel, "xfib": net.other}
-    print(f"{changes} changes each, ms" + "".join(f"{who + ':':>11}" + "".join(f"{name:>8}" for name in (*GOALS, "max"))
-                                               for who in routers))
+    columns = "".join(f"{name:>8}" for name in (*GOALS, "max"))
+    print(f"{changes} changes each, ms" + "".join(f"{who + ':':>11}{columns}" for who in routers))
     for name, family in FAMILIES.items():
         for kind in family.changes:
             taken = {who: measure(world, family, kind, changes) for who, world in routers.items()}
