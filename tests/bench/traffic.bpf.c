@@ -49,7 +49,7 @@ struct {
 	__type(value, struct traffic_macs);
 } macs SEC(".maps");
 
-/* Live frames are recycled as the receiver left them, so every byte that matters is written anew. */
+/* Live frames are recycled as the receiver left them, so all that matters is written anew. */
 SEC("xdp")
 int generate(struct xdp_md *ctx)
 {

@@ -273,7 +273,7 @@ static __u64 packets_so_far(const struct bpf_object *object)
 	return sum;
 }
 
-/* Attaches, says so by a first line, then answers each line of input by the count, until its end. */
+/* Attaches, says so by a first line, then answers each line of input by the count, till its end. */
 static int stay(struct bpf_object *object, const char *name, int ifindex)
 {
 	_cleanup_close_ int link = attach(object, name, ifindex);

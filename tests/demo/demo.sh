@@ -134,11 +134,12 @@ fill_table() {
 	ip -n "$server" addr add "$host6" dev lo
 }
 
-# A thousand networks of a family, in the form that the flood wants: MAC of the router, source, destination.
+# A thousand networks of a family, as the flood wants them: MAC of the router, source, destination.
 destinations() {
 	local mac
 	mac=$(inside "$router" ip -br link show client | awk '{ print $3 }')
-	grep "$1" : "$work/prefixes" | shuf -n 1000 --random-source="$work/prefixes" | cut -d/ -f1 | sed "s/^/$mac $2 /"
+	grep "$1" : "$work/prefixes" | shuf -n 1000 --random-source="$work/prefixes" | cut -d/ -f1 |
+		sed "s/^/$mac $2 /"
 }
 
 # Packets as fast as one CPU can make and forward them, counted where they arrive.
@@ -150,7 +151,8 @@ flood() {
 	sink=$!
 	exec 3>"$work/ask"
 	until [ -s "$work/arrived" ]; do sleep 0.05; done
-	took=$(inside "$client" taskset -c 0 "$build/tests/bench/traffic" send eth0 "$mac" "$packets" <"$work/destinations${family#IPv}")
+	took=$(inside "$client" taskset -c 0 "$build/tests/bench/traffic" send eth0 "$mac" "$packets" \
+		<"$work/destinations${family#IPv}")
 	sleep 0.2
 	echo >&3
 	exec 3>&-

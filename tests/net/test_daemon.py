@@ -16,6 +16,8 @@ pytestmark = [pytest.mark.xfib, pytest.mark.net(options=["--hold", "3"])]
 
 ROUTES = (f"route add 10.9.0.0/16 via {host4(1)}", f"-6 route add fd09::/32 via {host6(1)}")
 
+OTHER_ROUTES = (f"route replace 10.9.0.0/16 via {host4(2)}", f"-6 route replace fd09::/32 via {host6(2)}")
+
 
 def both():
     return [udp4("10.9.9.9"), udp6("fd09::9")]
@@ -58,8 +60,8 @@ def test_an_orderly_restart_loses_nothing_and_stays_fast(routed):
 
 def test_what_changed_while_it_was_dead_is_right_after_the_restart(routed):
     routed.xfib.kill()
-    routed.ip(f"route replace 10.9.0.0/16 via {host4(2)}", "-6 route del fd09::/32", f"route add 10.8.0.0/16 via {host4(1)}",
-              sync=False)
+    routed.ip(f"route replace 10.9.0.0/16 via {host4(2)}", "-6 route del fd09::/32",
+              f"route add 10.8.0.0/16 via {host4(1)}", sync=False)
     routed.xfib.start()
     routed.check(udp4("10.9.9.9"), verdict="forwarded", out="p2")
     routed.check(udp4("10.8.0.1"), verdict="forwarded", out="p1")
@@ -86,7 +88,7 @@ def test_a_stopped_daemon_is_passed_by_after_the_hold_time_and_resyncs_when_it_g
         time.sleep(3.5)
         routed.check_counts(lambda: time.sleep(0.3), none="forwarded", some="punt_deadman")
         # The world goes on: what it missed must not be used for a single packet afterwards.
-        routed.other.router.ip(f"route replace 10.9.0.0/16 via {host4(2)}", f"-6 route replace fd09::/32 via {host6(2)}")
+        routed.other.router.ip(*OTHER_ROUTES)
         changed = len(flow.sent)
         time.sleep(0.1)
         settled = len(flow.sent)
@@ -96,7 +98,7 @@ def test_a_stopped_daemon_is_passed_by_after_the_hold_time_and_resyncs_when_it_g
     assert changed < settled
     late = [port for tag in flow.sent[settled:] for port in flow.out[tag]]
     assert set(late) == {"p2"}, f"{late.count('p1')} of {len(late)} packets used the old route"
-    routed.kernel.router.ip(f"route replace 10.9.0.0/16 via {host4(2)}", f"-6 route replace fd09::/32 via {host6(2)}")
+    routed.kernel.router.ip(*OTHER_ROUTES)
     routed.eventually(lambda: routed.check(both(), verdict="forwarded", out="p2"))
     assert routed.xfib.status()["sync"]["resyncs"] >= 1
 
@@ -153,7 +155,8 @@ def many6(count):
 
 
 def targets(count):
-    return ([udp4(f"10.9.{i // 250}.{1 + i % 250}") for i in range(count)] + [udp6(f"fd09::1:{i:x}") for i in range(count)])
+    return ([udp4(f"10.9.{i // 250}.{1 + i % 250}") for i in range(count)] +
+            [udp6(f"fd09::1:{i:x}") for i in range(count)])
 
 
 @pytest.mark.net(options=TINY)

@@ -31,12 +31,12 @@ class History:
         rng = self.rng
         if family == 4:
             length = rng.choice((8, 12, 16, 20, 24, 28, 32))
-            value = 20 << 24 | rng.randrange(4) << 20 | rng.randrange(4) << 14 | rng.randrange(4) << 8 | rng.randrange(4) << 3
+            value = 20 << 24 | sum(rng.randrange(4) << shift for shift in (20, 14, 8, 3))
             value = value >> (32 - length) << (32 - length)
             return f"{value >> 24}.{value >> 16 & 255}.{value >> 8 & 255}.{value & 255}/{length}"
         length = rng.choice((20, 32, 36, 48, 52, 64, 128))
-        words = [0x2a00, rng.randrange(4) << 10, rng.randrange(4) << 12, rng.randrange(4) << 8, 0, 0, 0, rng.randrange(4)]
-        value = int("".join(f"{word:04x}" for word in words), 16) >> (128 - length) << (128 - length)
+        value = 0x2a00 << 112 | sum(rng.randrange(4) << shift for shift in (106, 92, 72, 0))
+        value = value >> (128 - length) << (128 - length)
         return ":".join(f"{value >> shift & 0xffff:x}" for shift in range(112, -1, -16)) + f"/{length}"
 
     def address(self, family):
@@ -57,7 +57,8 @@ class History:
             word = "add"  # an appended IPv6 route becomes another leg
         words += ["route", word, self.prefix(family)]
         if word != "del" or rng.random() < 0.5:
-            kind = rng.choices(("via", "blackhole", "nhid", "multipath", "tos"), (10, 1, 3, 3 if self.multipath else 0, 1))[0]
+            kind = rng.choices(("via", "blackhole", "nhid", "multipath", "selective"),
+                               (10, 1, 3, 3 if self.multipath else 0, 1))[0]
             if kind == "via":
                 words += ["via", host(rng.choice((1, 2)))]
             elif kind == "blackhole":
@@ -87,8 +88,8 @@ class History:
         if word == "del":
             return f"nexthop del id {number}"
         if number % 60 >= 10:
-            members = "/".join(f"{member + number - number % 60},{rng.choice((1, 2))}" for member in rng.sample((1, 2, 3), 2))
-            return f"nexthop {word} id {number} group {members}"
+            first, second = (member + number - number % 60 for member in rng.sample((1, 2, 3), 2))
+            return f"nexthop {word} id {number} group {first},{rng.choice((1, 2))}/{second},{rng.choice((1, 2))}"
         if rng.random() < 0.15:
             return f"nexthop {word} id {number} blackhole"
         port = rng.choice((1, 2))
@@ -104,14 +105,16 @@ class History:
     def neighbour(self):
         port = self.rng.choice((1, 2))
         host = self.rng.choice((host4, host6))(port)
-        return f"neigh replace {host} lladdr 02:00:00:00:{port:02x}:{self.rng.randrange(2, 6):02x} dev p{port} nud reachable"
+        mac = f"02:00:00:00:{port:02x}:{self.rng.randrange(2, 6):02x}"
+        return f"neigh replace {host} lladdr {mac} dev p{port} nud reachable"
 
     def link(self):
         return f"link set p2 {self.rng.choice(('down', 'up', 'up'))}"
 
     def rule(self):
-        family = self.rng.choice(("", "-6 "))
-        return f"{family}rule {self.rng.choice(('add', 'del', 'del'))} pref 77 from {'10.77.0.0/16' if not family else 'fd77::/16'} lookup main"
+        word = self.rng.choice(("add", "del", "del"))
+        family, source = self.rng.choice((("", "10.77.0.0/16"), ("-6 ", "fd77::/16")))
+        return f"{family}rule {word} pref 77 from {source} lookup main"
 
     def change(self):
         kinds = (self.route, self.nexthop, self.neighbour, self.local, self.link, self.rule)
@@ -119,8 +122,10 @@ class History:
         return self.rng.choices(kinds, (30, 10, 0 if self.multipath else 4, 3, 1, 1))[0]()
 
     def frames(self):
-        return ([udp4(self.address(4), tos=self.rng.choice((0, 0, 0x10)), sport=self.rng.randrange(1, 65536)) for _ in range(FRAMES)] +
-                [udp6(self.address(6), sport=self.rng.randrange(1, 65536)) for _ in range(FRAMES)])
+        rng = self.rng
+        return ([udp4(self.address(4), tos=rng.choice((0, 0, 0x10)), sport=rng.randrange(1, 65536))
+                 for _ in range(FRAMES)] +
+                [udp6(self.address(6), sport=rng.randrange(1, 65536)) for _ in range(FRAMES)])
 
 
 def apply(net, line):
