@@ -223,14 +223,17 @@ static __always_inline bool reverse_path_ok(const struct frame *f, __be32 src)
 
 /*
  * The kernel drops a packet whose source is its own address, whatever rp_filter says
- * (fib_validate_source()). The filter has no false negatives; the FIB tells for sure.
+ * (fib_validate_source()). The filter has no false negatives; the FIB tells for sure: an own address
+ * is a verdict there, PUNT_LOCAL or, in a full table, the marker of a shorter prefix.
  */
 static __always_inline bool is_own_ip4(const struct frame *f, __be32 addr)
 {
 	__u32 bit = xfib_own4_bit(addr);
 
-	return own4[bit >> 6 & (XFIB_OWN_BITS / 64 - 1)] >> (bit & 63) & 1 &&
-	       fib4_lookup(f->in->fib, addr) == XFIB_PUNT_LOCAL;
+	if (!(own4[bit >> 6 & (XFIB_OWN_BITS / 64 - 1)] >> (bit & 63) & 1))
+		return false;
+	return nexthop_of_leaf(fib4_lookup(f->in->fib, addr), f->in->fib, 0).kind ==
+	       XFIB_NH_VERDICT;
 }
 
 static __always_inline enum xfib_verdict resolve_ip4(const struct frame *f, struct adjacency *adj)

@@ -2,7 +2,7 @@
 /*
  * The forwarding path: one program per port (its slot is rodata), all on the same tables.
  *
- *   port record -> MAC -> parse -> route -> next hop -> neighbour -> admit -> rewrite -> redirect
+ *   port record -> MAC -> parse -> route -> next hop -> neighbour -> admit -> redirect -> rewrite
  *
  * Invariant: everything is decided before the first write, so a frame either leaves as the kernel
  * would have sent it or reaches the kernel untouched. No lock, and no write to memory that another
@@ -69,6 +69,16 @@ static __always_inline bool is_vlan(__be16 ethertype)
 	       ethertype == bpf_htons(ETH_P_QINQ1);
 }
 
+/*
+ * The last decision: the devmap takes the frame. It may be ahead of the tables, because the kernel
+ * removes the entry of a device that is gone.
+ */
+static __always_inline enum xfib_verdict redirect(const struct adjacency *adj)
+{
+	return bpf_redirect_map(&tx, adj->egress->port, XDP_PASS) == XDP_REDIRECT ?
+		       XFIB_FORWARDED : XFIB_PUNT_EGRESS_DOWN;
+}
+
 static __always_inline int leave(int action, enum xfib_verdict verdict, const struct adjacency *adj)
 {
 	return cfg.twin ? XFIB_TWIN_RESULT(action, verdict, adj->leaf) : action;
@@ -105,11 +115,15 @@ int xfib(struct xdp_md *ctx)
 	ethertype = f.eth->h_proto;
 	if (ethertype == bpf_htons(ETH_P_IP)) {
 		verdict = decide_ip4(&f, &adj);
+		if (verdict == XFIB_FORWARDED)
+			verdict = redirect(&adj);
 		if (verdict != XFIB_FORWARDED)
 			goto punt;
 		rewrite_ip4(&f);
 	} else if (ethertype == bpf_htons(ETH_P_IPV6)) {
 		verdict = decide_ip6(&f, &adj);
+		if (verdict == XFIB_FORWARDED)
+			verdict = redirect(&adj);
 		if (verdict != XFIB_FORWARDED)
 			goto punt;
 		rewrite_ip6(&f);
@@ -121,7 +135,7 @@ int xfib(struct xdp_md *ctx)
 	rewrite_ethernet(&f, &adj);
 	count_verdict(c, XFIB_FORWARDED, f.len);
 	count_tx(c, adj.egress->port, f.len);
-	return leave(bpf_redirect_map(&tx, adj.egress->port, 0), XFIB_FORWARDED, &adj);
+	return leave(XDP_REDIRECT, XFIB_FORWARDED, &adj);
 
 punt:
 	count_verdict(c, verdict, f.len);

@@ -96,11 +96,8 @@ static int withdraw(const struct instance *instance, unsigned int slot, struct l
 	if (rc)
 		return rc;
 	__atomic_store_n((__u64 *)&gen->ports[slot], 0, __ATOMIC_RELEASE);
-	for (unsigned int i = 0; i < XFIB_L3IFS; i++)
-		if (gen->l3ifs[i].port == slot && gen->l3ifs[i].flags & XFIB_L3IF_EGRESS)
-			__atomic_fetch_and(&gen->l3ifs[i].flags, (__u16)~XFIB_L3IF_EGRESS,
-					   __ATOMIC_RELEASE);
-	rc = generation_grace(gen) ?: port_set_tx(instance, slot, 0);
+	/* Without a devmap entry, other ports leave their packets to the kernel. */
+	rc = port_set_tx(instance, slot, 0) ?: generation_grace(gen);
 	return rc ? load_fail(err, rc, "cannot take a port out of the tables: %s", strerror(-rc))
 		  : 0;
 }
