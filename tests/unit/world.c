@@ -200,7 +200,16 @@ static bool plain(const struct naive_link *link)
 	return link->there && link->ev.up && link->ev.ether && !link->ev.master && !(link->ev.mac.bytes[0] & 1);
 }
 
-static struct xfib_l3if record(const struct world *w, unsigned int slot)
+static bool has_ip4_addr(const struct naive *k, __u32 ifindex)
+{
+	for (unsigned int i = 0; i < k->owns; i++)
+		if (k->own[i].family == IP4 && (__u32)k->own[i].ifindex == ifindex)
+			return true;
+	return false;
+}
+
+/* looks_up: as the kernel does once there was a custom rule, local route or realm. */
+static struct xfib_l3if record(const struct world *w, unsigned int slot, bool looks_up)
 {
 	const struct naive_link *link = &w->k.link[w->port[slot].ifindex];
 	const struct settings *s = &w->k.settings;
@@ -222,9 +231,9 @@ static struct xfib_l3if record(const struct world *w, unsigned int slot)
 		r.flags |= XFIB_L3IF_SG;
 	if (!s->send_redirects_all && !link->ev.ip4.send_redirects)
 		r.flags |= XFIB_L3IF_HAIRPIN;
-	if (rp == 1)
+	if (rp == 1 || (rp >= 2 && !has_ip4_addr(&w->k, r.ifindex)))
 		r.flags |= XFIB_L3IF_RPF_STRICT;
-	else if (rp >= 2 || w->custom_local)
+	else if (rp >= 2 || looks_up)
 		r.flags |= XFIB_L3IF_RPF_LOOSE;
 	return r;
 }
@@ -250,7 +259,7 @@ static struct sink_hop hop_of(const struct world *w, const struct leg *leg, enum
 		return (struct sink_hop){ .verdict = XFIB_PUNT_NOT_A_PORT };
 	if (!valid(n))
 		return (struct sink_hop){ .verdict = XFIB_PUNT_NO_NEIGHBOUR };
-	out = record(w, port);
+	out = record(w, port, w->m.looks_up_sources);
 	if (!(out.flags & XFIB_L3IF_EGRESS))
 		return (struct sink_hop){ .verdict = XFIB_PUNT_EGRESS_DOWN };
 	hop.ifindex = leg->ifindex;
@@ -323,15 +332,8 @@ static void expect(struct world *w, const struct probe *p, struct naive_answer *
 
 /* --- what is allowed ------------------------------------------------------------------------------- */
 
-static void allow_record(struct world *w, unsigned int slot)
+static void remember(struct world *w, struct records *r, struct xfib_l3if now)
 {
-	struct records *r = &w->allowed[slot];
-
-	struct xfib_l3if now;
-
-	if (!w->port[slot].ifindex)
-		return;
-	now = record(w, slot);
 	for (unsigned int i = 0; i < r->n; i++)
 		if (!memcmp(&r->record[i], &now, sizeof(now)))
 			return;
@@ -340,14 +342,13 @@ static void allow_record(struct world *w, unsigned int slot)
 	r->record[r->n++] = now;
 }
 
-/* Local routes that are not the kernel's own: it looks at sources from then on. */
-static bool custom_local(const struct naive *k)
+/* The operation under way may be the one that makes the kernel look sources up. */
+static void allow_record(struct world *w, unsigned int slot)
 {
-	for (unsigned int i = 0; i < k->routes; i++)
-		if (k->route[i].family == IP4 && k->route[i].type == RTN_LOCAL &&
-		    k->route[i].protocol != RTPROT_KERNEL)
-			return true;
-	return false;
+	if (!w->port[slot].ifindex)
+		return;
+	remember(w, &w->allowed[slot], record(w, slot, w->m.looks_up_sources));
+	remember(w, &w->allowed[slot], record(w, slot, true));
 }
 
 void world_allow(struct world *w)
@@ -355,7 +356,6 @@ void world_allow(struct world *w)
 	struct naive_answer a;
 	struct hops hops;
 
-	w->custom_local |= custom_local(&w->k);
 	for (unsigned int i = 0; i < WORLD_PROBES; i++) {
 		struct probe *p = &w->probe[i];
 
@@ -563,7 +563,7 @@ void world_check(struct world *w)
 	for (unsigned int i = 0; i < WORLD_PROBES; i++)
 		check_exact(w, &w->probe[i]);
 	for (unsigned int i = 0; i < WORLD_PORTS; i++) {
-		struct xfib_l3if want = record(w, i), have = w->sink->l3ifs[w->sink->ports[i].l3if];
+		struct xfib_l3if want = record(w, i, w->m.looks_up_sources), have = w->sink->l3ifs[w->sink->ports[i].l3if];
 		bool there = w->port[i].attached && w->k.link[w->port[i].ifindex].there;
 
 		if (there != !!w->sink->ports[i].l3if)
@@ -1135,7 +1135,7 @@ void world_start(struct world *w)
 void world_stop(struct world *w)
 {
 	world_lose(w);
-	w->live = w->custom_local = false;
+	w->live = false;
 	w->graceful = false;
 	w->sink->frozen = false;
 	w->sink->queue.len = 0;

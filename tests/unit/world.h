@@ -43,7 +43,6 @@ struct world {
 	struct fib fib;
 	struct sink *sink;
 	bool live;     /* the daemon is there */
-	bool custom_local; /* there was a local IPv4 route that is not the kernel's own */
 	bool dropping; /* --drop-blackhole */
 	unsigned int capacity; /* prefixes of a family */
 	bool partly;   /* tables are too small: the answer may be a punt instead */

@@ -91,8 +91,10 @@ static void on_own(void *arg)
 {
 	struct fib *fib = arg;
 
-	if (fib->started)
-		own4_update(fib);
+	if (!fib->started)
+		return;
+	own4_update(fib);
+	l3if_update_all(fib);
 }
 
 static void on_policy(void *arg)

@@ -175,9 +175,10 @@ static struct xfib_l3if record_of(const struct fib *fib, const struct link *link
 	/* IN_DEV_TX_REDIRECTS() is the or of both. */
 	if (!s->send_redirects_all && !ev->ip4.send_redirects)
 		r.flags |= XFIB_L3IF_HAIRPIN;
-	if (rp_filter == 1)
+	/* Without an IPv4 address the kernel is strict even where it is to be loose. */
+	if (rp_filter == 1 || (rp_filter >= 2 && !model_has_ip4_addr(fib->m, link->ifindex)))
 		r.flags |= XFIB_L3IF_RPF_STRICT;
-	else if (rp_filter >= 2 || fib->m->custom_local)
+	else if (rp_filter >= 2 || fib->m->looks_up_sources)
 		r.flags |= XFIB_L3IF_RPF_LOOSE;
 	return r;
 }

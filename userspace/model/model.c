@@ -358,6 +358,16 @@ static int apply_addr(struct model *m, const struct event *ev)
 	return changed < 0 ? changed : 0;
 }
 
+bool model_has_ip4_addr(const struct model *m, __u32 ifindex)
+{
+	const struct host_addr *own;
+
+	for (own = m->own; own; own = own->hh.next)
+		if (own->key.family == IP4 && own->key.ifindex == ifindex)
+			return true;
+	return false;
+}
+
 static bool proxied(const struct model *m, struct addr addr)
 {
 	const struct host_addr *host;
@@ -383,6 +393,30 @@ static int apply_proxy(struct model *m, const struct event *ev)
 
 /* --- rules --------------------------------------------------------------------------------- */
 
+static const struct {
+	__u32 priority, table;
+} usual[] = {
+	{ 0, RT_TABLE_LOCAL },
+	{ 32766, RT_TABLE_MAIN },
+	{ 32767, RT_TABLE_DEFAULT },
+};
+
+/* IPv6 has no rule for the default table. */
+static int usual_rules(enum family family)
+{
+	return family == IP4 ? 3 : 2;
+}
+
+/* Which of the kernel's own rules this is, -1: none. */
+static int usual_rule(const struct rule_key *key)
+{
+	for (int i = 0; i < usual_rules(key->family); i++)
+		if (key->priority == usual[i].priority && key->table == usual[i].table &&
+		    key->action == FR_ACT_TO_TBL && !key->selective)
+			return i;
+	return -1;
+}
+
 static int apply_rule(struct model *m, const struct event *ev)
 {
 	struct rule_key key = {
@@ -394,6 +428,8 @@ static int apply_rule(struct model *m, const struct event *ev)
 	};
 	struct rule *rule;
 
+	if (key.family == IP4 && !ev->del && usual_rule(&key) < 0)
+		model_look_up_sources(m);
 	HASH_FIND(hh, m->rules, &key, sizeof(key), rule);
 	if (!rule) {
 		if (ev->del)
@@ -439,35 +475,22 @@ static void sweep_rules(struct model *m, enum family family)
 
 bool model_rules_default(const struct model *m, enum family family, __u32 *priority)
 {
-	static const struct {
-		__u32 priority, table;
-	} usual[] = {
-		{ 0, RT_TABLE_LOCAL },
-		{ 32766, RT_TABLE_MAIN },
-		{ 32767, RT_TABLE_DEFAULT },
-	};
-	const unsigned int n = family == IP4 ? 3 : 2; /* IPv6 has no rule for the default table */
+	const int n = usual_rules(family);
 	unsigned int seen = 0;
 	const struct rule *rule;
 
 	for (rule = m->rules; rule; rule = rule->hh.next) {
-		unsigned int i;
+		int i = usual_rule(&rule->key);
 
 		if (rule->key.family != family || !rule->count)
 			continue;
-		for (i = 0; i < n; i++)
-			if (rule->key.priority == usual[i].priority &&
-			    rule->key.table == usual[i].table &&
-			    rule->key.action == FR_ACT_TO_TBL && !rule->key.selective &&
-			    rule->count == 1)
-				break;
-		if (i == n) {
+		if (i < 0 || rule->count != 1) {
 			*priority = rule->key.priority;
 			return false;
 		}
 		seen |= 1u << i;
 	}
-	for (unsigned int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		if (!(seen & 1u << i)) {
 			*priority = usual[i].priority;
 			return false;

@@ -132,7 +132,11 @@ struct model {
 	struct neigh *neighs;
 	struct settings settings;
 	struct host_policy policy; /* what XDP would bypass and must not */
-	bool custom_local; /* a local IPv4 route that is not the kernel's own: sources are looked up */
+	/*
+	 * Since there was a custom IPv4 rule, local route or realm, the kernel looks every source up
+	 * (fib_validate_source()). It never forgets that, nor do we.
+	 */
+	bool looks_up_sources;
 
 	struct {
 		bool dumping, complete; /* complete: was dumped to its end at least once */
@@ -195,6 +199,8 @@ bool model_rules_default(const struct model *m, enum family family, __u32 *prior
 
 /* route.c */
 int model_apply_route(struct model *m, const struct event *ev);
+void model_look_up_sources(struct model *m);
+bool model_has_ip4_addr(const struct model *m, __u32 ifindex);
 int model_mark_proxy(struct model *m, struct addr addr, bool del);
 void model_sweep_routes(struct model *m, enum family family);
 void model_set_full(struct model *m, enum family family, bool full);

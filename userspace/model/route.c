@@ -244,6 +244,30 @@ static int no_room(struct model *m, enum family family)
 	return -ENOSPC;
 }
 
+void model_look_up_sources(struct model *m)
+{
+	if (m->looks_up_sources)
+		return;
+	m->looks_up_sources = true;
+	m->hooks->policy(m->hooks_arg);
+}
+
+/* The kernel makes local routes for its addresses, which it announces before them. */
+static bool custom_local(const struct model *m, const struct route_event *route)
+{
+	const struct host_addr *own;
+
+	if (route->type != RTN_LOCAL)
+		return false;
+	if (route->protocol != RTPROT_KERNEL)
+		return true;
+	for (own = m->own; own; own = own->hh.next)
+		if (own->key.family == IP4 &&
+		    prefix_covers(route->dst, route->dst_len, own->key.addr))
+			return false;
+	return true;
+}
+
 int model_apply_route(struct model *m, const struct event *ev)
 {
 	const struct route_event *route = &ev->route;
@@ -269,11 +293,8 @@ int model_apply_route(struct model *m, const struct event *ev)
 	id.selector = key->selector;
 	if (ev->dump)
 		m->table[table].order++;
-	if (route->family == IP4 && route->type == RTN_LOCAL && route->protocol != RTPROT_KERNEL &&
-	    !ev->del && !m->custom_local) {
-		m->custom_local = true;
-		m->hooks->policy(m->hooks_arg);
-	}
+	if (route->family == IP4 && !ev->del && (route->flow || custom_local(m, route)))
+		model_look_up_sources(m);
 	if (ev->del) {
 		node = rib_node_find(rib, route->dst, route->dst_len, &above);
 		if (!node) {

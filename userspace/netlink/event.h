@@ -99,6 +99,7 @@ struct route_event {
 	bool mtu_lock;
 	bool cloned;		/* RTM_F_CLONED: a cached route, only from parse_answer() */
 	bool pref_expires;	/* the route has a lifetime */
+	bool flow;		/* some leg has a realm (RTA_FLOW) */
 	bool multipath;		/* came as RTA_MULTIPATH */
 	unsigned int legs;
 	bool truncated;		/* more than NEXTHOP_LEGS_MAX */

@@ -116,6 +116,7 @@ static void init_route(struct route_event *route, const struct rtmsg *rtm)
 	route->mtu_lock = false;
 	route->cloned = rtm->rtm_flags & RTM_F_CLONED;
 	route->pref_expires = false;
+	route->flow = false;
 	route->multipath = false;
 	route->legs = 0;
 	route->truncated = false;
@@ -148,6 +149,9 @@ static void route_attr(const struct attr *a, struct route_event *route, const ch
 	case RTA_CACHEINFO:
 		if (get(a, &cache, sizeof(cache), why))
 			route->pref_expires = cache.rta_expires != 0;
+		break;
+	case RTA_FLOW:
+		route->flow = true;
 		break;
 	case RTA_MULTIPATH:
 		parse_multipath(a->payload, route, why);
