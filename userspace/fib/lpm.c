@@ -69,12 +69,28 @@ static void key_read(const struct engine *e, const void *key, struct addr *prefi
 	*len = k.prefixlen - XFIB_LPM_FIB_BITS;
 }
 
+/*
+ * Newer kernels refuse to wait for a contended lock. What cannot be deleted would forward on, so it
+ * becomes a marker; a map that takes neither is a state that nothing here can answer for, and
+ * without this process the dead-man switch leaves all packets to the kernel.
+ */
+static void remove_key(struct engine *e, const void *key)
+{
+	const __u32 marker = XFIB_LEAF_VALUE(XFIB_PUNT_CAPACITY, XFIB_TABLE_MARKER);
+	int err = -EBUSY;
+
+	for (int i = 0; err && err != -ENOENT && i < 3; i++)
+		err = bpf_map_delete_elem(e->fd, key);
+	if (err && err != -ENOENT && bpf_map_update_elem(e->fd, key, &marker, BPF_EXIST))
+		abort();
+}
+
 /* The old leaf must not stay where the new one could not be stored. */
 static void give_up(struct engine *e, const void *key)
 {
 	struct xfib_lpm6 *grown;
 
-	bpf_map_delete_elem(e->fd, key);
+	remove_key(e, key);
 	if (e->losts == e->lost_size) {
 		e->lost_size = e->lost_size ? 2 * e->lost_size : 256;
 		grown = realloc(e->lost, e->lost_size * sizeof(*grown));
@@ -158,7 +174,7 @@ static void lpm_del(struct engine *e, __u32 fib, struct addr prefix, unsigned in
 
 	lpm_flush(e);
 	key_make(e, &key, fib, prefix, len);
-	bpf_map_delete_elem(e->fd, &key);
+	remove_key(e, &key);
 }
 
 struct stale_key {
@@ -201,7 +217,7 @@ static long lpm_sweep(struct engine *e, engine_stale_fn stale, void *arg)
 	}
 	qsort(list, n, sizeof(*list), by_length);
 	for (size_t i = 0; i < n; i++)
-		bpf_map_delete_elem(e->fd, &list[i].key);
+		remove_key(e, &list[i].key);
 	free(list);
 	return n;
 }
