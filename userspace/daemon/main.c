@@ -6,6 +6,7 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <net/if.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static const char doc[] =
 enum { OPT_ROUTES4 = 256, OPT_ROUTES6, OPT_HOLD, OPT_DROP_BLACKHOLE, OPT_ALLOW_BYPASS, OPT_RCVBUF };
 
 static const struct argp_option arg_options[] = {
-	{ "name", 'n', "NAME", 0, "Instance (default: default)", 0 },
+	{ "instance", 'n', "NAME", 0, "The instance (default: \"default\")", 0 },
 	{ "hold", OPT_HOLD, "SEC", 0,
 	  "Leave all packets to the kernel when xfibd was not heard of for SEC seconds (default 10; 0: never)",
 	  0 },
@@ -95,11 +96,10 @@ static error_t parse_arg(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'n':
 		if (!instance_name_ok(arg))
-			argp_error(
-				state,
-				"'%s' is no name for an instance: letters, digits, '-', '_' and '.', at most "
-				"63",
-				arg);
+			argp_error(state,
+				   "'%s' is no name for an instance: up to 63 letters, digits, '-' "
+				   "and '_'",
+				   arg);
 		c->opt.name = arg;
 		return 0;
 	case OPT_HOLD:
@@ -327,6 +327,19 @@ static void stop(struct daemon *d)
 	loop_free(d->loop);
 }
 
+/* An interface that is not there may come; one that can never be a port is no wish to remember. */
+static int check_ifnames(const struct options *opt, struct load_error *why)
+{
+	for (unsigned int i = 0; i < opt->ifnames_count; i++) {
+		int ifindex,
+			err = preflight_interface(opt->ifnames[i], XFIB_MODE_NATIVE, &ifindex, why);
+
+		if (err && if_nametoindex(opt->ifnames[i]))
+			return err;
+	}
+	return 0;
+}
+
 static int run(const struct options *opt)
 {
 	static struct daemon d; /* large */
@@ -336,6 +349,8 @@ static int run(const struct options *opt)
 	d.opt = *opt;
 	d.start_ns = now_ns();
 	err = preflight_system(&why);
+	if (!err)
+		err = check_ifnames(opt, &why);
 	if (!err)
 		err = instance_create(opt->name, &opt->capacity, &d.instance, &why);
 	if (!err)

@@ -103,8 +103,9 @@ static void attach_wanted(struct daemon *d)
 		struct load_error why = {};
 		unsigned int slot;
 
+		/* Why one could not be attached stands in its intent, and is logged from there. */
 		if (port_attach(d->instance, d->opt.ifnames[i], XFIB_MODE_NATIVE, true, &slot,
-				&why))
+				&why) == -ENOSPC)
 			log_warning("port %s: %s", d->opt.ifnames[i], why.text);
 	}
 }
