@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <arpa/inet.h>
+#include <bpf/bpf.h>
 #include <cmocka.h>
 
 #include "expect.h"
@@ -283,6 +284,14 @@ static void wan_sg(struct router *r)
 static void wan_down(struct router *r)
 {
 	r->l3ifs[L3IF_WAN].flags &= ~XFIB_L3IF_EGRESS;
+}
+
+/* The kernel removes a device from the devmap before anyone tells the tables. */
+static void wan_not_in_the_devmap(struct router *r)
+{
+	const __u32 slot = SLOT_WAN;
+
+	assert_int_equal(bpf_map_delete_elem(r->tx, &slot), 0);
 }
 
 static void wan_mtus_differ(struct router *r)
@@ -690,6 +699,10 @@ static const struct golden table[] = {
 	  .leaf = NH_VIA(NEIGH_DOWN_GW4) },
 	{ "an egress that is down goes to the kernel (IPv6)", PKT_IP6(), XFIB_PUNT_EGRESS_DOWN,
 	  .arrange = wan_down },
+	{ "an egress that the devmap lacks leaves the packet untouched (IPv4)", PKT_IP4(),
+	  XFIB_PUNT_EGRESS_DOWN, .arrange = wan_not_in_the_devmap },
+	{ "an egress that the devmap lacks leaves the packet untouched (IPv6)", PKT_IP6(),
+	  XFIB_PUNT_EGRESS_DOWN, .arrange = wan_not_in_the_devmap },
 	{ "an IPv4 packet of exactly the MTU is forwarded", PKT_IP4(LEN4(1500)), XFIB_FORWARDED,
 	  NEIGH_WAN_GW4 },
 	{ "an IPv4 packet one byte over the MTU goes to the kernel", PKT_IP4(LEN4(1501)),
