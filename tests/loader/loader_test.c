@@ -18,6 +18,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +83,20 @@ bool __wrap_preflight_capable(unsigned int capability);
 bool __wrap_preflight_capable(unsigned int capability)
 {
 	return false;
+}
+
+/* The kernel's release, NULL: the true one. */
+static const char *release;
+
+int __real_uname(struct utsname *uts);
+int __wrap_uname(struct utsname *uts);
+int __wrap_uname(struct utsname *uts)
+{
+	int rc = __real_uname(uts);
+
+	if (release)
+		snprintf(uts->release, sizeof(uts->release), "%s", release);
+	return rc;
 }
 
 /* --- helpers ----------------------------------------------------------------------------------- */
@@ -231,6 +246,25 @@ static void names_that_are_paths_are_refused(void **state)
 	longest[63] = '\0';
 	assert_true(instance_name_ok(longest));
 	assert_true(instance_name_ok("edge-1_blue"));
+}
+
+static void an_old_kernel_is_told_in_one_line(void **state)
+{
+	const char *const old[] = { "6.0.19-amd64", "5.15.0", "4.19.0-27-amd64", "0" };
+	const char *const fit[] = { "6.1.0-18-amd64", "6.1", "6.12.48", "7.0.0-rc1" };
+
+	for (size_t i = 0; i < sizeof(old) / sizeof(*old); i++) {
+		release = old[i];
+		assert_int_equal(preflight_system(&err), -ENOSYS);
+		assert_non_null(strstr(err.text, old[i]));
+		assert_non_null(strstr(err.text, "needs 6.1 or newer"));
+		assert_null(strchr(err.text, '\n'));
+	}
+	for (size_t i = 0; i < sizeof(fit) / sizeof(*fit); i++) {
+		release = fit[i];
+		assert_loaded(preflight_system(&err));
+	}
+	release = NULL;
 }
 
 /* A creation killed before any of its pins, and then the next one. */
@@ -671,15 +705,9 @@ static void a_port_leaves_the_tables_before_it_is_detached(void **state)
 	attach(instance, "v0", &slot);
 	assert_loaded(generation_open(instance, 1, true, &gen, &err));
 	gen->ports[slot] = (struct xfib_port){ if_nametoindex("v0"), 7, XFIB_PORT_ENABLED };
-	gen->l3ifs[7] =
-		(struct xfib_l3if){ .port = slot, .flags = XFIB_L3IF_EGRESS | XFIB_L3IF_IP4 };
-	gen->l3ifs[8] =
-		(struct xfib_l3if){ .port = slot + 1, .flags = XFIB_L3IF_EGRESS | XFIB_L3IF_IP4 };
 	assert_int_equal(port_set_tx(instance, slot, if_nametoindex("v0")), 0);
 	detach(instance, "v0");
 	assert_int_equal(gen->ports[slot].flags, 0);
-	assert_int_equal(gen->l3ifs[7].flags, XFIB_L3IF_IP4);
-	assert_int_equal(gen->l3ifs[8].flags, XFIB_L3IF_EGRESS | XFIB_L3IF_IP4);
 	assert_int_not_equal(bpf_map_lookup_elem(instance->fd[XFIB_MAP_tx], &slot, &ifindex), 0);
 	generation_free(gen);
 	finish(instance);
@@ -1055,6 +1083,7 @@ int main(int argc, char **argv)
 		T(an_instance_is_made_adopted_and_removed),
 		T(pins_are_for_root_alone),
 		T(names_that_are_paths_are_refused),
+		T(an_old_kernel_is_told_in_one_line),
 		T(a_creation_killed_at_any_pin_is_made_up_for),
 		T(other_pins_are_refused_with_both_versions),
 		T(a_damaged_instance_is_not_overwritten),

@@ -7,9 +7,9 @@ $(LOADERTESTS): $(B)/tests/loader/%: $(B)/tests/loader/%.o $(call objs,$(COMMON)
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LOADERTEST_WRAP) $(shell pkg-config --libs cmocka libbpf libxdp libmnl)
 
-# Faults: a process killed at a pin, a refused update; and a process that must attach directly.
+# Faults: a process killed at a pin, a refused update, an old kernel; and a process that must attach directly.
 $(B)/tests/loader/loader_test: LOADERTEST_WRAP := \
-	-Wl,--wrap=bpf_obj_pin,--wrap=bpf_link_update,--wrap=preflight_capable,--wrap=bpf_prog_test_run_opts
+	-Wl,--wrap=bpf_obj_pin,--wrap=bpf_link_update,--wrap=preflight_capable,--wrap=bpf_prog_test_run_opts,--wrap=uname
 $(B)/tests/loader/dispatcher_test: LOADERTEST_WRAP := -Wl,--wrap=bpf_obj_pin
 
 $(B)/tests/loader/spin.bpf.o: tests/loader/spin.bpf.c
