@@ -292,7 +292,7 @@ static bool untouched(const struct probe *p)
 	return p->out.len == p->in.len && !memcmp(p->out.data, p->in.data, p->in.len);
 }
 
-/* Of one state, and not of an older one than before. SMALL is not in the devmap: its action differs. */
+/* Of one state, and not of an older one than before. */
 static bool nexthop_whole(struct probe *p, __u32 result)
 {
 	__u64 state = state_of_mac(p->out.eth.h_dest), previous = p->last_state;
@@ -305,7 +305,7 @@ static bool nexthop_whole(struct probe *p, __u32 result)
 	p->last_state = state;
 	return state == state_of_mac(p->out.eth.h_source) && state >= previous &&
 	       body_as_wanted(p) && !(p->large && odd) &&
-	       XFIB_TWIN_ACTION(result) == (odd ? XDP_ABORTED : XDP_REDIRECT);
+	       XFIB_TWIN_ACTION(result) == XDP_REDIRECT;
 }
 
 /* The neighbour's own MAC, or the kernel's turn. */
@@ -412,10 +412,7 @@ static int two_cpus(int *cpus)
 
 static void prepare(struct run *run)
 {
-	__u32 small = SLOT_SMALL;
-
 	router_reset(run->router);
-	bpf_map_delete_elem(run->router->tx, &small);
 	router_route(run->router, "198.51.100.7/32", NH_GROUP);
 	router_route(run->router, "2001:db8:2::7/128", NH_GROUP);
 }
