@@ -128,9 +128,10 @@ struct path_key *path_key_of_route(const struct route_event *route, struct path_
 
 	memset(key, 0, sizeof(*key) + legs * sizeof(key->leg[0]));
 	key->family = route->family;
-	key->type = route->type;
+	/* A route of a blackhole object says blackhole itself; it is the object that counts. */
+	key->type = route->nhid ? RTN_UNICAST : route->type;
 	key->modelled = !route->truncated && !route->pref_expires;
-	key->nhid = route->type == RTN_UNICAST ? route->nhid : 0;
+	key->nhid = route->nhid;
 	key->mtu = route->type == RTN_UNICAST ? route->mtu : 0;
 	key->legs = legs;
 	key->selector = selector_of(route);
