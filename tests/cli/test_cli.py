@@ -112,10 +112,10 @@ def router(bare):
     bare.must(XFIB, "-n", bare.name, "detach", "--all")
 
 
-def one_line(result):
+def one_line(result, program="xfib: "):
     """Errors are one clear line."""
     lines = result.stderr.splitlines()
-    assert len(lines) == 1 and lines[0].startswith("xfib: "), result.stderr
+    assert len(lines) == 1 and lines[0].startswith(program), result.stderr
     return lines[0]
 
 
@@ -200,6 +200,45 @@ def test_attach_to_what_cannot_be_a_port_fails_and_leaves_nothing(bare, ifname):
     assert result.returncode == 1
     assert ifname in one_line(result)
     assert not os.path.exists(f"/sys/fs/bpf/xfib/{bare.name}")
+    assert "xdp" not in bare.must("ip", "link", "show", "p0")
+
+
+@pytest.mark.parametrize("ifname", ["lo"])
+def test_a_daemon_for_what_can_never_be_a_port_fails_and_leaves_nothing(bare, ifname):
+    result = bare.run("timeout", "10", XFIBD, "-n", bare.name, "p0", ifname)
+    assert result.returncode == 1
+    assert ifname in one_line(result, "xfibd: ")
+    assert not os.path.exists(f"/sys/fs/bpf/xfib/{bare.name}")
+    assert "xdp" not in bare.must("ip", "link", "show", "p0")
+
+
+# --- without a BPF file system ---------------------------------------------------------------------
+
+# $0: how many mount namespaces below that of process 1, the other arguments: a program.
+WITHOUT_BPFFS = """
+    while mountpoint -q /sys/fs/bpf; do umount /sys/fs/bpf || exit; done
+    [ "$0" = 0 ] || { unshare -m timeout 10 "$@"; exit; }
+    timeout 10 "$@" && mountpoint -q /sys/fs/bpf && exec timeout 10 "$1" -n "$3" detach --all
+"""
+
+
+def without_bpffs(bare, depth, program, *argv):
+    """In a process namespace of its own, so that process 1 is one whose mount namespace can be seen."""
+    return bare.run("unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", WITHOUT_BPFFS, str(depth),
+                    program, "-n", bare.name, *argv)
+
+
+@pytest.mark.parametrize("argv", [[XFIB, "attach", "p0"], [XFIB, "status"], [XFIBD, "p0"]])
+def test_without_a_bpf_file_system_in_a_mount_namespace_it_fails_in_one_line(bare, argv):
+    result = without_bpffs(bare, 1, *argv)
+    assert result.returncode == 1
+    assert re.search("BPF file system|/sys/fs/bpf", one_line(result, os.path.basename(argv[0]) + ": "))
+    assert "xdp" not in bare.must("ip", "link", "show", "p0")
+
+
+def test_a_missing_bpf_file_system_is_mounted(bare):
+    result = without_bpffs(bare, 0, XFIB, "attach", "p0")
+    assert result.returncode == 0, result.stderr
     assert "xdp" not in bare.must("ip", "link", "show", "p0")
 
 
