@@ -34,16 +34,24 @@ static bool selective(const struct rib *rib, __u32 node, __u8 table)
 }
 
 /*
- * As long as there never was a rule but the default ones, the kernel searches local and main as one
- * trie (fib_trie_table()), where a longer prefix of main wins; netlink does not tell. For routes that
- * punt that is no matter, and others are not usual there.
+ * What netlink does not tell enough about. As long as there never was a rule but the default ones, the
+ * kernel searches local and main as one IPv4 trie (fib_trie_table()), where a longer prefix of main
+ * wins: no matter for routes that punt, and others are not usual in local. Of several IPv6 routes of
+ * one metric that are no siblings it takes the one of the highest preference (find_rr_leaf()).
  */
-static bool undecidable(const struct fib *fib, const struct rib *rib, __u32 route)
+static bool undecidable(const struct fib *fib, const struct rib *rib, __u32 node, __u32 route)
 {
-	__u8 type = path_at(&fib->m->paths, rib->route[route].path)->key.type;
+	const struct rib_route *r = &rib->route[route];
+	__u8 type = path_at(&fib->m->paths, r->path)->key.type;
 
-	return rib->family == IP4 && rib->route[route].table == XFIB_TABLE_LOCAL &&
-	       (type == RTN_UNICAST || type == RTN_BLACKHOLE);
+	if (rib->family == IP4)
+		return r->table == XFIB_TABLE_LOCAL &&
+		       (type == RTN_UNICAST || type == RTN_BLACKHOLE);
+	for (__u32 i = rib->node[node].routes; i; i = rib->route[i].next)
+		if (i != route && rib->route[i].table == r->table &&
+		    rib->route[i].priority == r->priority)
+			return true;
+	return false;
 }
 
 static void set_first(struct fib *fib, enum family family, struct rib_node *node, __u8 first)
@@ -82,7 +90,7 @@ static __u32 leaf_value(struct fib *fib, const struct rib *rib, __u32 node)
 		leaf = XFIB_PUNT_SELECTIVE_ROUTE;
 	else if (!route)
 		leaf = XFIB_PUNT_DEAD_NEXTHOP;
-	else if (undecidable(fib, rib, route))
+	else if (undecidable(fib, rib, node, route))
 		leaf = XFIB_PUNT_UNSUPPORTED_ROUTE;
 	else
 		leaf = path_leaf(fib, path_at(&fib->m->paths, rib->route[route].path));
@@ -112,7 +120,7 @@ static struct xfib_nexthop default_word(struct fib *fib, const struct rib *rib, 
 		return nexthop_verdict_word(XFIB_PUNT_NO_ROUTE);
 	if (selective(rib, RIB_ROOT, root->first))
 		return nexthop_verdict_word(XFIB_PUNT_SELECTIVE_ROUTE);
-	if (undecidable(fib, rib, route))
+	if (undecidable(fib, rib, RIB_ROOT, route))
 		return nexthop_verdict_word(XFIB_PUNT_UNSUPPORTED_ROUTE);
 	*path = rib->route[route].path;
 	return path_word(fib, path_at(&fib->m->paths, *path));
