@@ -144,6 +144,37 @@ static void link_remove(struct model *m, struct link *link)
 	m->wanted |= 1u << NL_NEXTHOPS | 1u << NL_ROUTES4 | 1u << NL_ROUTES6;
 }
 
+/*
+ * Settings come in messages of their own and in those about links. What a notification said of one is
+ * younger than both dumps under way.
+ */
+enum conf { CONF_FORWARDING, CONF_RP_FILTER, CONF_LINKDOWN, CONF_IP6 };
+
+static bool conf_overtaken(struct model *m, enum nl_table table, const struct event *ev,
+			   enum family family, __u32 ifindex, enum conf conf)
+{
+	const __u32 key[] = { family, ifindex, conf };
+
+	return overtaken(m, table, ev, key, sizeof(key));
+}
+
+static void set_conf(struct model *m, enum nl_table table, const struct event *ev,
+		     enum family family, __u32 ifindex, enum conf conf, int value, int *to)
+{
+	static const enum nl_table netconf[FAMILIES] = { [IP4] = NL_NETCONF4, [IP6] = NL_NETCONF6 };
+	bool late;
+
+	if (value < 0)
+		return;
+	late = conf_overtaken(m, table, ev, family, ifindex, conf);
+	/* The other dump that tells it. */
+	if (!ev->dump)
+		conf_overtaken(m, table == NL_LINKS ? netconf[family] : NL_LINKS, ev, family,
+			       ifindex, conf);
+	if (!late)
+		*to = value;
+}
+
 static bool has_legs(const struct model *m, __u32 ifindex)
 {
 	for (__u32 i = 1; i < m->paths.used; i++) {
@@ -156,14 +187,38 @@ static bool has_legs(const struct model *m, __u32 ifindex)
 	return false;
 }
 
+static void set_ip6(struct model *m, const struct event *ev, struct link *link)
+{
+	const struct link_event *e = &ev->link;
+
+	link->ev.ip6 = e->ip6;
+	link->ev.has_ip6_conf = e->has_ip6_conf;
+	if (!e->has_ip6_conf)
+		link->ev.ip6.disable = 1;
+	set_conf(m, NL_LINKS, ev, IP6, link->ifindex, CONF_FORWARDING,
+		 e->has_ip6_conf ? e->ip6.forwarding : -1, &link->forwarding6);
+}
+
+/* IPv6 settings of a device that a full message has described. */
+static int apply_link6(struct model *m, const struct event *ev, struct link *link)
+{
+	conf_overtaken(m, NL_LINKS, ev, IP6, ev->link.ifindex, CONF_IP6);
+	if (!link)
+		return 0;
+	set_ip6(m, ev, link);
+	m->hooks->link(m->hooks_arg, link, false);
+	return 0;
+}
+
 static int apply_link(struct model *m, const struct event *ev)
 {
 	const struct link_event *e = &ev->link;
 	__u32 ifindex = e->ifindex;
 	struct link *link = model_link(m, ifindex);
-	bool was_up, had_carrier;
-	unsigned int old_mtu;
+	struct link_event was;
 
+	if (e->partial)
+		return apply_link6(m, ev, link);
 	if (overtaken(m, NL_LINKS, ev, &ifindex, sizeof(ifindex))) {
 		if (link)
 			link->generation = m->table[NL_LINKS].generation;
@@ -172,19 +227,6 @@ static int apply_link(struct model *m, const struct event *ev)
 	if (ev->del) {
 		if (link)
 			link_remove(m, link);
-		return 0;
-	}
-	if (e->partial) {
-		/* IPv6 settings of a device that a full message has described. */
-		if (!link)
-			return 0;
-		link->ev.ip6 = e->ip6;
-		link->ev.has_ip6_conf = e->has_ip6_conf;
-		if (e->has_ip6_conf)
-			link->forwarding6 = e->ip6.forwarding;
-		else
-			link->ev.ip6.disable = 1;
-		m->hooks->link(m->hooks_arg, link, false);
 		return 0;
 	}
 	if (!link) {
@@ -204,33 +246,36 @@ static int apply_link(struct model *m, const struct event *ev)
 		/* Its settings were told before the device was. */
 		m->wanted |= 1u << NL_NETCONF4 | 1u << NL_NETCONF6;
 	}
-	was_up = link->ev.up;
-	had_carrier = link->ev.carrier;
-	old_mtu = link->ev.mtu;
+	was = link->ev;
 	link->ev = *e;
+	if (was.ifindex && conf_overtaken(m, NL_LINKS, ev, IP6, ifindex, CONF_IP6)) {
+		link->ev.ip6 = was.ip6;
+		link->ev.has_ip6_conf = was.has_ip6_conf;
+	} else {
+		set_ip6(m, ev, link);
+	}
 	/* A new MTU becomes IPv6's too, but only after this message was made (addrconf_notify()). */
-	if (old_mtu && old_mtu != e->mtu)
+	if (was.mtu && was.mtu != e->mtu)
 		link->ev.ip6.mtu = e->mtu;
 	if (e->has_ip4_conf) {
-		link->forwarding4 = e->ip4.forwarding;
-		link->rp_filter = e->ip4.rp_filter;
-		link->ignore_linkdown4 = e->ip4.ignore_routes_with_linkdown;
+		set_conf(m, NL_LINKS, ev, IP4, ifindex, CONF_FORWARDING, e->ip4.forwarding,
+			 &link->forwarding4);
+		set_conf(m, NL_LINKS, ev, IP4, ifindex, CONF_RP_FILTER, e->ip4.rp_filter,
+			 &link->rp_filter);
+		set_conf(m, NL_LINKS, ev, IP4, ifindex, CONF_LINKDOWN,
+			 e->ip4.ignore_routes_with_linkdown, &link->ignore_linkdown4);
 	}
-	if (e->has_ip6_conf)
-		link->forwarding6 = e->ip6.forwarding;
-	else
-		link->ev.ip6.disable = 1;
 	link->generation = m->table[NL_LINKS].generation;
-	if (was_up && !e->up)
+	if (was.up && !e->up)
 		settle_begin(m, &link->settle);
-	if ((was_up && !e->up) || (had_carrier && !e->carrier))
+	if ((was.up && !e->up) || (was.carrier && !e->carrier))
 		flush_nexthops(m, ifindex);
 	m->hooks->link(m->hooks_arg, link, false);
 	/*
 	 * On down the kernel removes IPv4 routes and nexthop objects without a word, on up IPv6 routes
 	 * come back in the same way (fib_sync_down_dev(), nexthop_flush_dev(), fib6_ifup()).
 	 */
-	if (was_up != link->ev.up || had_carrier != link->ev.carrier)
+	if (was.up != link->ev.up || was.carrier != link->ev.carrier)
 		m->wanted |= 1u << NL_NEXTHOPS | 1u << NL_ROUTES4 | 1u << NL_ROUTES6;
 	return 0;
 }
@@ -263,6 +308,7 @@ void model_set_link_settings(struct model *m, __u32 ifindex, const struct link_s
 static int apply_netconf(struct model *m, const struct event *ev)
 {
 	const struct netconf_event *e = &ev->netconf;
+	enum nl_table table = e->family == IP4 ? NL_NETCONF4 : NL_NETCONF6;
 	struct link *link;
 
 	if (ev->del) {
@@ -270,7 +316,8 @@ static int apply_netconf(struct model *m, const struct event *ev)
 		link = e->ifindex > 0 ? model_link(m, e->ifindex) : NULL;
 		if (!link)
 			return 0;
-		*(e->family == IP4 ? &link->forwarding4 : &link->forwarding6) = 0;
+		set_conf(m, table, ev, e->family, e->ifindex, CONF_FORWARDING, 0,
+			 e->family == IP4 ? &link->forwarding4 : &link->forwarding6);
 		m->hooks->link(m->hooks_arg, link, false);
 		return 0;
 	}
@@ -290,19 +337,13 @@ static int apply_netconf(struct model *m, const struct event *ev)
 	link = e->ifindex > 0 ? model_link(m, e->ifindex) : NULL;
 	if (!link)
 		return 0;
-	if (e->family == IP4) {
-		if (e->forwarding >= 0)
-			link->forwarding4 = e->forwarding;
-		if (e->rp_filter >= 0)
-			link->rp_filter = e->rp_filter;
-		if (e->ignore_linkdown >= 0)
-			link->ignore_linkdown4 = e->ignore_linkdown;
-	} else {
-		if (e->forwarding >= 0)
-			link->forwarding6 = e->forwarding;
-		if (e->ignore_linkdown >= 0)
-			link->ignore_linkdown6 = e->ignore_linkdown;
-	}
+	set_conf(m, table, ev, e->family, e->ifindex, CONF_FORWARDING, e->forwarding,
+		 e->family == IP4 ? &link->forwarding4 : &link->forwarding6);
+	set_conf(m, table, ev, e->family, e->ifindex, CONF_LINKDOWN, e->ignore_linkdown,
+		 e->family == IP4 ? &link->ignore_linkdown4 : &link->ignore_linkdown6);
+	if (e->family == IP4)
+		set_conf(m, table, ev, IP4, e->ifindex, CONF_RP_FILTER, e->rp_filter,
+			 &link->rp_filter);
 	m->hooks->link(m->hooks_arg, link, false);
 	return 0;
 }
@@ -454,11 +495,13 @@ static int apply_rule(struct model *m, const struct event *ev)
 	return 0;
 }
 
-/* The counts of a finished dump replace the old ones. */
+/* The counts of a finished dump replace the old ones, unless notifications came in between: dump again. */
 static void sweep_rules(struct model *m, enum family family)
 {
 	struct rule *rule, *tmp;
 
+	if (m->wanted & 1u << (family == IP4 ? NL_RULES4 : NL_RULES6))
+		return;
 	HASH_ITER(hh, m->rules, rule, tmp)
 	{
 		if (rule->key.family != family)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t key_len(const struct path_key *key)
+size_t path_key_len(const struct path_key *key)
 {
 	return sizeof(*key) + key->legs * sizeof(key->leg[0]);
 }
@@ -15,7 +15,7 @@ struct path *path_find(const struct path_set *set, const struct path_key *key)
 {
 	struct path *path;
 
-	HASH_FIND(hh, set->hash, key, key_len(key), path);
+	HASH_FIND(hh, set->hash, key, path_key_len(key), path);
 	return path;
 }
 
@@ -59,7 +59,7 @@ struct path *path_get(struct path_set *set, const struct path_key *key)
 	path = calloc(1, sizeof(*path) + key->legs * sizeof(key->leg[0]));
 	if (!path)
 		return NULL;
-	path->key_len = key_len(key);
+	path->key_len = path_key_len(key);
 	memcpy(&path->key, key, path->key_len);
 	path->ecmp = path_key_joins(key);
 	path->refs = 1;

@@ -25,12 +25,12 @@ struct path_leg {
 
 /* The hash key: this header and `legs` legs behind it, every byte defined. */
 struct path_key {
-	__u8 family;   /* of the route */
-	__u8 type;     /* RTN_*, or PATH_PROXY */
-	__u8 encap;    /* bool: some leg has an encapsulation */
-	__u8 modelled; /* bool: all legs are here, and the route has no lifetime */
-	__u32 mtu;     /* 0: none */
-	__u32 nhid;    /* 0: legs below; else they are the nexthop object's */
+	__u8 family;	/* of the route */
+	__u8 type;	/* RTN_*, or PATH_PROXY */
+	__u8 encap;	/* bool: some leg has an encapsulation */
+	__u8 modelled;	/* bool: all legs are here, and the route has no lifetime */
+	__u32 mtu;	/* 0: none */
+	__u32 nhid;	/* 0: legs below; else they are the nexthop object's */
 	__u16 selector; /* of a route that also looks at TOS or source; else 0 */
 	__u16 reserved2;
 	__u32 legs;
@@ -45,7 +45,7 @@ struct path {
 	__u32 refs;
 	struct path *parked; /* next in the list of unused paths */
 	bool is_parked;
-	bool ecmp;	     /* IPv6: other gateways of the same metric join this route as siblings */
+	bool ecmp; /* IPv6: other gateways of the same metric join this route as siblings */
 
 	/* fib/ owns these. */
 	struct {
@@ -56,7 +56,7 @@ struct path {
 		__u64 word;    /* struct xfib_nexthop, as published */
 		__u32 buckets; /* of a group: first member and the order (log2 of the room) */
 		__u8 order;
-		__u32 neighs;  /* references held */
+		__u32 neighs; /* references held */
 		struct neigh **neigh;
 	} fib;
 
@@ -99,9 +99,12 @@ void path_free(struct path_set *set, struct path *path);
  * because the kernel lists siblings in the order in which they came.
  */
 struct path_key_buf {
-	_Alignas(struct path_key) __u8 bytes[sizeof(struct path_key) + NEXTHOP_LEGS_MAX * sizeof(struct path_leg)];
+	_Alignas(struct path_key)
+		__u8 bytes[sizeof(struct path_key) + NEXTHOP_LEGS_MAX * sizeof(struct path_leg)];
 };
 struct path_key *path_key_of_route(const struct route_event *route, struct path_key_buf *buf);
+
+size_t path_key_len(const struct path_key *key);
 
 /* Whether a route of this content is one that siblings join: IPv6 by a gateway of its own. */
 bool path_key_joins(const struct path_key *key);

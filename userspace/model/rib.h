@@ -13,18 +13,19 @@
 #include "common/addr.h"
 #include "abi.h"
 
-#define RIB_ROOT 1u
+#define RIB_ROOT     1u
 #define RIB_NO_TABLE XFIB_TABLE_COUNT /* of a node without routes */
 
 /* One route of the kernel. Routes of a node are linked in the order in which the kernel tries them:
  * by table, then priority, then age (IPv4: as the kernel lists them; IPv6: first come). */
 struct rib_route {
 	__u32 next;
-	__u32 path;	/* what it forwards to: index in paths.h */
+	__u32 path; /* what it forwards to: index in paths.h */
 	__u32 priority;
 	__u32 generation; /* of the dump or notification that confirmed it last */
-	__u32 order;	/* position in the last dump, orders routes of equal priority */
-	__u8 table;	/* enum xfib_table */
+	__u32 order;	  /* position in the last dump, orders routes of equal priority */
+	__u8 table : 7;	  /* enum xfib_table */
+	__u8 fresh : 1;	  /* the dump under way has brought it, at the end of its equals */
 	__u8 protocol;
 	__u16 selector; /* 0: only the destination matters; else stands for the TOS and source */
 };
@@ -39,7 +40,7 @@ struct rib_node {
 	__u32 routes;
 	__u32 published; /* XFIB_LEAF_VALUE(), valid if installed */
 	__u8 len;
-	__u8 first;	 /* enum xfib_table, RIB_NO_TABLE: no usable route */
+	__u8 first; /* enum xfib_table, RIB_NO_TABLE: no usable route */
 	__u8 installed : 1;
 	__u8 overflow : 1; /* should be installed, but there is no room */
 	__u8 shield : 1;   /* installed as a PASS marker because of an overflowed prefix below */
@@ -52,9 +53,9 @@ struct rib {
 	struct rib_route *route;
 	__u32 nodes, nodes_max, node_free; /* high-water mark, size, free list through child[0] */
 	__u32 routes, routes_max, route_free;
-	__u32 prefixes;  /* nodes with routes */
+	__u32 prefixes; /* nodes with routes */
 	__u32 live_routes;
-	bool dirty;	 /* some node is */
+	bool dirty; /* some node is */
 };
 
 /* 0 or -ENOMEM (address space). max_prefixes bounds both pools; beyond it adding returns -ENOSPC. */
@@ -89,7 +90,8 @@ void rib_route_sort(struct rib *rib, __u32 node);
  */
 enum rib_walk { RIB_PRE, RIB_POST };
 void rib_walk(struct rib *rib, __u32 top, enum rib_walk order,
-	      void (*fn)(struct rib *rib, __u32 node, __u8 above, void *arg), __u8 above, void *arg);
+	      void (*fn)(struct rib *rib, __u32 node, __u8 above, void *arg), __u8 above,
+	      void *arg);
 
 /* Removes nodes that nothing needs, in the whole trie: after a sweep. */
 void rib_compact(struct rib *rib);

@@ -76,6 +76,14 @@ static __u32 find_path(const struct rib *rib, __u32 node, const struct rib_route
 	return r;
 }
 
+static __u32 find_key(const struct model *m, const struct rib *rib, __u32 node,
+		      const struct rib_route *id, const struct path_key *key)
+{
+	const struct path *path = path_find(&m->paths, key);
+
+	return path ? find_path(rib, node, id, path->index) : 0;
+}
+
 /* rt6_qualify_for_ecmp(). What the kernel itself learned from an RA stands alone; it has a lifetime. */
 static bool joins_siblings(const struct path *path, __u8 protocol)
 {
@@ -117,18 +125,79 @@ static void route_remove(struct model *m, struct rib *rib, __u32 node, __u32 r)
 	rib_route_del(rib, node, r);
 }
 
+/* --- dumps ------------------------------------------------------------------------------------- */
+
 /*
- * Routes of this identity are younger than a dump that is under way: it must neither sweep them nor
- * change their order.
+ * A dump under way and the notifications meanwhile. What a notification speaks of is touched: a dump may tell
+ * of it as it was before. So of a touched identity a dump only confirms routes that are there; of one
+ * that is not, either a notification took it away, which was noted, or something was lost and the
+ * table has to be dumped once more. What neither confirms is swept.
  */
-static void confirm_all(struct rib *rib, __u32 node, const struct rib_route *id)
+static __u64 gone_mark(__u64 id, const struct path_key *key)
+{
+	const __u64 parts[] = { id, touched_mark(key, path_key_len(key)) };
+
+	return touched_mark(parts, sizeof(parts));
+}
+
+static void touch(struct model *m, enum family family, __u64 mark)
+{
+	enum nl_table table = dump_of(family);
+
+	if (m->table[table].dumping && !touched_add(&m->table[table].touched, mark))
+		m->wanted |= 1u << table;
+}
+
+/* A notification takes away this route, or what it leads to. */
+static void note_gone(struct model *m, const struct rib *rib, __u32 node, __u32 r)
+{
+	const struct path *path = path_at(&m->paths, rib->route[r].path);
+
+	touch(m, rib->family, gone_mark(id_mark(&rib->node[node], &rib->route[r]), &path->key));
+}
+
+static bool is_touched(const struct model *m, enum family family, __u64 mark)
+{
+	const enum nl_table table = dump_of(family);
+
+	return m->table[table].dumping && touched_has(&m->table[table].touched, mark);
+}
+
+/* A dump tells of a touched identity. */
+static void confirm(struct model *m, struct rib *rib, const struct rib_node *at,
+		    const struct rib_route *id, const struct path_key *key)
+{
+	__u32 node = rib_node_find(rib, at->prefix, at->len, NULL);
+	__u32 r = node ? find_key(m, rib, node, id, key) : 0;
+
+	if (r)
+		rib->route[r].generation = id->generation;
+	else if (!is_touched(m, rib->family, gone_mark(id_mark(at, id), key)))
+		m->wanted |= 1u << dump_of(rib->family);
+}
+
+/*
+ * What a notification makes of several routes of one identity depends on which there are and in what
+ * order. A dump that is ahead or behind, or a loss, may have another idea of that, so it is dumped to be sure.
+ */
+static void doubt_order(struct model *m, const struct rib *rib, __u32 node,
+			const struct rib_route *id)
+{
+	__u32 r = next_same(rib, rib->node[node].routes, id);
+
+	if (r && next_same(rib, rib->route[r].next, id))
+		m->wanted |= 1u << dump_of(rib->family);
+}
+
+/* Notifications have put routes of this identity in order: the dump must not change it. */
+static void keep_order(struct rib *rib, __u32 node, const struct rib_route *id)
 {
 	for (__u32 r = next_same(rib, rib->node[node].routes, id); r;
-	     r = next_same(rib, rib->route[r].next, id)) {
-		rib->route[r].generation = id->generation;
+	     r = next_same(rib, rib->route[r].next, id))
 		rib->route[r].order = id->order;
-	}
 }
+
+/* --- changes ------------------------------------------------------------------------------------- */
 
 /*
  * Adds or replaces. Takes over the reference to `path`. Returns 1 if the route was known as it is
@@ -140,6 +209,11 @@ static int route_add(struct model *m, struct rib *rib, __u32 node, const struct 
 	bool joining = rib->family == IP6 && joins_siblings(path, id->protocol);
 	__u32 r = find_path(rib, node, id, path->index);
 
+	/* The dump was faster than this notification: now it is told where the route belongs. */
+	if (r && !ev->dump && rib->route[r].fresh && rib->route[r].generation == id->generation) {
+		route_remove(m, rib, node, r);
+		r = 0;
+	}
 	/* A replacement that is there: a nexthop object's change, told once more for each of its routes. */
 	if (!r && joining)
 		r = find_joining(m, node, id, true);
@@ -148,10 +222,13 @@ static int route_add(struct model *m, struct rib *rib, __u32 node, const struct 
 	if (r) {
 		bool same = rib->route[r].path == path->index;
 
+		if (!same && !ev->dump)
+			note_gone(m, rib, node, r);
 		route_set_path(m, rib, r, path);
 		rib->route[r].generation = id->generation;
 		rib->route[r].order = id->order;
 		rib->route[r].protocol = id->protocol;
+		rib->route[r].fresh = 0;
 		return same;
 	}
 	/* `ip route prepend` goes before its equals, as fib_table_insert() does without NLM_F_APPEND. */
@@ -171,6 +248,8 @@ static void siblings_del(struct model *m, struct rib *rib, __u32 node, __u32 r,
 	struct path_key *key = (struct path_key *)buf.bytes;
 	struct path *path;
 
+	note_gone(m, rib, node, r);
+	rib->route[r].generation = m->table[dump_of(rib->family)].generation;
 	memcpy(key, &old->key, old->key_len);
 	if (!path_key_remove(key, gone)) {
 		route_remove(m, rib, node, r);
@@ -184,27 +263,27 @@ static void siblings_del(struct model *m, struct rib *rib, __u32 node, __u32 r,
 }
 
 static void route_del(struct model *m, struct rib *rib, __u32 node, const struct rib_route *id,
-		      const struct path_key *key)
+		      struct path_key *key)
 {
-	const struct path *path = path_find(&m->paths, key);
-	__u32 r = path ? find_path(rib, node, id, path->index) : 0;
+	bool joining = path_key_joins(key) && (id->protocol != RTPROT_RA || key->modelled);
+	__u32 r = find_key(m, rib, node, id, key);
 
-	if (!r && rib->family == IP6 && path_key_joins(key) &&
-	    (r = find_joining(m, node, id, true))) {
+	if (!r && joining && (r = find_joining(m, node, id, true))) {
 		siblings_del(m, rib, node, r, key);
 		return;
 	}
-	if (!r) {
-		/* Content as we do not know it: certain only if there is no other route it may mean. */
-		r = next_same(rib, rib->node[node].routes, id);
-		if (!r)
-			return;
-		if (next_same(rib, rib->route[r].next, id)) {
-			m->wanted |= 1u << dump_of(rib->family);
-			return;
-		}
+	if (!r && key->modelled) {
+		/* A lifetime that is over is not told any more. */
+		key->modelled = 0;
+		r = find_key(m, rib, node, id, key);
 	}
-	route_remove(m, rib, node, r);
+	if (r) {
+		note_gone(m, rib, node, r);
+		route_remove(m, rib, node, r);
+	} else if (next_same(rib, rib->node[node].routes, id)) {
+		/* A dump was faster, or this is about one that we know as another. */
+		m->wanted |= 1u << dump_of(rib->family);
+	}
 }
 
 static void set_dirty(struct rib *rib, __u32 node)
@@ -278,11 +357,14 @@ int model_apply_route(struct model *m, const struct event *ev)
 		.generation = m->table[table].generation,
 		.order = m->table[table].order,
 		.table = table_of(route->family, route->table),
+		.fresh = ev->dump,
 		.protocol = route->protocol,
 	};
+	const struct rib_node at = { .prefix = route->dst, .len = route->dst_len };
 	struct path_key_buf buf;
 	struct path_key *key;
 	struct path *path;
+	__u64 mark;
 	__u32 node;
 	__u8 above;
 	int err;
@@ -295,32 +377,25 @@ int model_apply_route(struct model *m, const struct event *ev)
 		m->table[table].order++;
 	if (route->family == IP4 && !ev->del && (route->flow || custom_local(m, route)))
 		model_look_up_sources(m);
+	mark = id_mark(&at, &id);
+	if (ev->dump && is_touched(m, route->family, mark)) {
+		confirm(m, rib, &at, &id, key);
+		return 0;
+	}
+	if (!ev->dump)
+		touch(m, route->family, mark);
 	if (ev->del) {
+		touch(m, route->family, gone_mark(mark, key));
 		node = rib_node_find(rib, route->dst, route->dst_len, &above);
-		if (!node) {
-			/* Not there, but a dump under way may still bring it. */
-			struct rib_node absent = { .prefix = route->dst, .len = route->dst_len };
-
-			if (m->table[table].dumping &&
-			    !touched_add(&m->table[table].touched, id_mark(&absent, &id)))
-				m->wanted |= 1u << table;
+		if (!node)
 			return 0;
-		}
 	} else {
 		err = rib_node_get(rib, route->dst, route->dst_len, &node, &above);
 		if (err)
 			return no_room(m, route->family);
 	}
-	if (m->table[table].dumping) {
-		__u64 mark = id_mark(&rib->node[node], &id);
-
-		if (ev->dump && touched_has(&m->table[table].touched, mark)) {
-			confirm_all(rib, node, &id);
-			return 0;
-		}
-		if (!ev->dump && !touched_add(&m->table[table].touched, mark))
-			m->wanted |= 1u << table;
-	}
+	if (!ev->dump)
+		doubt_order(m, rib, node, &id);
 	if (ev->del) {
 		route_del(m, rib, node, &id, key);
 		err = 0;
@@ -333,8 +408,10 @@ int model_apply_route(struct model *m, const struct event *ev)
 		id.path = path->index;
 		err = route_add(m, rib, node, &id, path, ev);
 	}
-	if (!ev->dump && m->table[table].dumping)
-		confirm_all(rib, node, &id);
+	if (!ev->dump) {
+		doubt_order(m, rib, node, &id);
+		keep_order(rib, node, &id);
+	}
 	if (err <= 0)
 		prefix_changed(m, route->family, node, above, ev->dump);
 	return err < 0 ? no_room(m, route->family) : 0;
@@ -347,7 +424,7 @@ int model_apply_route(struct model *m, const struct event *ev)
 int model_mark_proxy(struct model *m, struct addr addr, bool del)
 {
 	const struct event add = { .kind = EVENT_ROUTE };
-	const struct path_key key = { .family = IP6, .type = PATH_PROXY, .modelled = 1 };
+	struct path_key key = { .family = IP6, .type = PATH_PROXY, .modelled = 1 };
 	struct rib_route id = { .table = XFIB_TABLE_MARKER };
 	struct rib *rib = &m->rib[IP6];
 	struct path *path;
