@@ -47,8 +47,7 @@ static void history(__u64 seed)
 	world_check(w);
 	for (w->step = 1; w->step <= STEPS; w->step++)
 		turn(w);
-	world_dump(w);
-	world_check(w);
+	world_audit(w);
 	world_free(w);
 }
 

@@ -59,8 +59,12 @@ static struct naive_link link_new(int ifindex)
 
 void naive_init(struct naive *k)
 {
-	static const struct { __u32 priority, table; } usual[] = {
-		{ 0, RT_TABLE_LOCAL }, { 32766, RT_TABLE_MAIN }, { 32767, RT_TABLE_DEFAULT },
+	static const struct {
+		__u32 priority, table;
+	} usual[] = {
+		{ 0, RT_TABLE_LOCAL },
+		{ 32766, RT_TABLE_MAIN },
+		{ 32767, RT_TABLE_DEFAULT },
 	};
 
 	*k = (struct naive){ .settings = { .forwarding6_all = 1, .hash_policy4 = 1 } };
@@ -80,21 +84,24 @@ void naive_init(struct naive *k)
 
 static bool same_place(const struct naive_route *a, const struct naive_route *b)
 {
-	return a->family == b->family && a->table == b->table && a->len == b->len && addr_equal(a->dst, b->dst) &&
+	return a->family == b->family && a->table == b->table && a->len == b->len &&
+	       addr_equal(a->dst, b->dst) &&
 	       (a->family == IP4 || (a->src_len == b->src_len && addr_equal(a->src, b->src)));
 }
 
 static bool same_leg(const struct leg *a, const struct leg *b)
 {
-	return a->ifindex == b->ifindex && a->has_gateway == b->has_gateway && a->weight == b->weight &&
-	       (!a->has_gateway || (a->gateway_family == b->gateway_family && addr_equal(a->gateway, b->gateway)));
+	return a->ifindex == b->ifindex && a->has_gateway == b->has_gateway &&
+	       a->weight == b->weight &&
+	       (!a->has_gateway ||
+		(a->gateway_family == b->gateway_family && addr_equal(a->gateway, b->gateway)));
 }
 
 /* fib_find_info() and fa_type: content that makes two IPv4 routes one. */
 static bool same_info(const struct naive_route *a, const struct naive_route *b)
 {
-	if (a->type != b->type || a->protocol != b->protocol || a->nhid != b->nhid || a->mtu != b->mtu ||
-	    a->legs != b->legs)
+	if (a->type != b->type || a->protocol != b->protocol || a->nhid != b->nhid ||
+	    a->mtu != b->mtu || a->legs != b->legs)
 		return false;
 	for (unsigned int i = 0; i < a->legs; i++)
 		if (!same_leg(&a->leg[i], &b->leg[i]))
@@ -105,16 +112,19 @@ static bool same_info(const struct naive_route *a, const struct naive_route *b)
 /* rt6_qualify_for_ecmp(): RTF_ADDRCONF, which is not told, goes with a lifetime. */
 static bool can_ecmp(const struct naive_route *r)
 {
-	return r->type == RTN_UNICAST && !r->nhid && r->legs && r->leg[0].has_gateway && !r->expires;
+	return r->type == RTN_UNICAST && !r->nhid && r->legs && r->leg[0].has_gateway &&
+	       !r->expires;
 }
 
 static bool are_siblings(const struct naive_route *a, const struct naive_route *b)
 {
-	return a->family == IP6 && same_place(a, b) && a->priority == b->priority && can_ecmp(a) && can_ecmp(b);
+	return a->family == IP6 && same_place(a, b) && a->priority == b->priority && can_ecmp(a) &&
+	       can_ecmp(b);
 }
 
 /* A message about a route: its own legs, or for IPv6 itself and then its siblings. */
-static struct event *route_event(const struct naive *k, const struct naive_route *r, bool siblings, bool del)
+static struct event *route_event(const struct naive *k, const struct naive_route *r, bool siblings,
+				 bool del)
 {
 	struct event *ev = event_of(EVENT_ROUTE, del);
 	struct route_event *e = &ev->route;
@@ -136,7 +146,8 @@ static struct event *route_event(const struct naive *k, const struct naive_route
 	for (unsigned int i = 0; i < r->legs; i++)
 		e->leg[e->legs++] = r->leg[i];
 	for (unsigned int i = 0; siblings && i < k->routes; i++)
-		if (&k->route[i] != r && are_siblings(&k->route[i], r) && e->legs < NEXTHOP_LEGS_MAX)
+		if (&k->route[i] != r && are_siblings(&k->route[i], r) &&
+		    e->legs < NEXTHOP_LEGS_MAX)
 			e->leg[e->legs++] = k->route[i].leg[0];
 	e->multipath = e->legs > 1;
 	if (e->legs == 1)
@@ -215,11 +226,13 @@ static int insert4(struct naive *k, const struct naive_route *r, unsigned int fl
 
 static bool same_nexthop6(const struct naive_route *a, const struct naive_route *b)
 {
-	const struct leg none = {}, *x = a->legs ? &a->leg[0] : &none, *y = b->legs ? &b->leg[0] : &none;
+	const struct leg none = {}, *x = a->legs ? &a->leg[0] : &none,
+			 *y = b->legs ? &b->leg[0] : &none;
 
 	if (a->nhid || b->nhid)
 		return a->nhid == b->nhid;
-	return x->ifindex == y->ifindex && x->has_gateway == y->has_gateway && addr_equal(x->gateway, y->gateway);
+	return x->ifindex == y->ifindex && x->has_gateway == y->has_gateway &&
+	       addr_equal(x->gateway, y->gateway);
 }
 
 /* The route that a replacement takes the place of: one that also joins siblings (or not), else the first. */
@@ -240,14 +253,16 @@ static int replaced6(const struct naive *k, const struct naive_route *r)
 }
 
 /* fib6_add_rt2node() for one leg, without the notification; *at, *replaced tell what was done. */
-static int insert6(struct naive *k, const struct naive_route *r, unsigned int flags, unsigned int *at, bool *replaced)
+static int insert6(struct naive *k, const struct naive_route *r, unsigned int flags,
+		   unsigned int *at, bool *replaced)
 {
 	int i = flags & NLM_F_REPLACE ? replaced6(k, r) : -1;
 
 	*replaced = false;
 	/* The kernel would hold the same route twice then; nobody does that. */
 	for (unsigned int j = 0; i >= 0 && j < k->routes; j++)
-		if ((int)j != i && same_place(&k->route[j], r) && k->route[j].priority == r->priority &&
+		if ((int)j != i && same_place(&k->route[j], r) &&
+		    k->route[j].priority == r->priority &&
 		    !are_siblings(&k->route[j], &k->route[i]) && same_nexthop6(&k->route[j], r))
 			return -EEXIST;
 	if (i >= 0) {
@@ -394,7 +409,8 @@ static void flush6(struct naive *k)
 {
 	for (unsigned int i = 0; i < k->routes;) {
 		const struct naive_route *r = &k->route[i];
-		bool dead = r->family == IP6 && r->type == RTN_UNICAST && !r->nhid && leg_dead(k, &r->leg[0]);
+		bool dead = r->family == IP6 && r->type == RTN_UNICAST && !r->nhid &&
+			    leg_dead(k, &r->leg[0]);
 
 		for (unsigned int j = 0; dead && j < k->routes; j++)
 			if (are_siblings(&k->route[j], r))
@@ -412,7 +428,8 @@ static void object_gone(struct naive *k, __u32 id, bool told);
 static void flush_objects(struct naive *k, int ifindex)
 {
 	for (unsigned int i = 0; i < k->objects;) {
-		if (!k->object[i].group && !k->object[i].blackhole && k->object[i].leg.ifindex == ifindex) {
+		if (!k->object[i].group && !k->object[i].blackhole &&
+		    k->object[i].leg.ifindex == ifindex) {
 			object_gone(k, k->object[i].id, false);
 			i = 0;
 		} else {
@@ -502,7 +519,8 @@ void naive_link_del(struct naive *k, int ifindex)
 	emit_link(k, ifindex, false, true);
 }
 
-void naive_netconf(struct naive *k, enum family family, int ifindex, int forwarding, int rp_filter, int ignore_linkdown)
+void naive_netconf(struct naive *k, enum family family, int ifindex, int forwarding, int rp_filter,
+		   int ignore_linkdown)
 {
 	struct event *ev = event_of(EVENT_NETCONF, false);
 	struct naive_link *link = &k->link[ifindex];
@@ -562,7 +580,8 @@ static bool has_member(const struct naive_object *group, __u32 id)
 static void tell_routes(struct naive *k, __u32 id)
 {
 	for (unsigned int i = 0; i < k->routes; i++) {
-		const struct naive_object *o = k->route[i].nhid ? object(k, k->route[i].nhid) : NULL;
+		const struct naive_object *o =
+			k->route[i].nhid ? object(k, k->route[i].nhid) : NULL;
 
 		if (o && (o->id == id || has_member(o, id)))
 			emit_new(k, i, true, false);
@@ -656,10 +675,12 @@ void naive_object_del(struct naive *k, __u32 id)
 
 /* --- neighbours, addresses, rules ------------------------------------------------------------- */
 
-const struct neigh_event *naive_neigh(const struct naive *k, enum family family, int ifindex, struct addr addr)
+const struct neigh_event *naive_neigh(const struct naive *k, enum family family, int ifindex,
+				      struct addr addr)
 {
 	for (unsigned int i = 0; i < k->neighs; i++)
-		if (k->neigh[i].family == family && k->neigh[i].ifindex == ifindex && addr_equal(k->neigh[i].addr, addr))
+		if (k->neigh[i].family == family && k->neigh[i].ifindex == ifindex &&
+		    addr_equal(k->neigh[i].addr, addr))
 			return &k->neigh[i];
 	return NULL;
 }
@@ -674,9 +695,11 @@ static void emit_neigh(struct naive *k, const struct neigh_event *n, bool del)
 
 void naive_neigh_set(struct naive *k, const struct neigh_event *n)
 {
-	struct neigh_event *old = (struct neigh_event *)naive_neigh(k, n->family, n->ifindex, n->addr);
+	struct neigh_event *old =
+		(struct neigh_event *)naive_neigh(k, n->family, n->ifindex, n->addr);
 
-	if (!k->link[n->ifindex].there || !k->link[n->ifindex].ev.up || (!old && k->neighs == NAIVE_NEIGHS))
+	if (!k->link[n->ifindex].there || !k->link[n->ifindex].ev.up ||
+	    (!old && k->neighs == NAIVE_NEIGHS))
 		return;
 	if (old)
 		*old = *n;
@@ -739,7 +762,11 @@ void naive_own_del(struct naive *k, unsigned int i)
 void naive_proxy_add(struct naive *k, int ifindex, struct addr addr)
 {
 	struct neigh_event n = {
-		.family = IP6, .ifindex = ifindex, .addr = addr, .flags = NTF_PROXY, .proxy = true,
+		.family = IP6,
+		.ifindex = ifindex,
+		.addr = addr,
+		.flags = NTF_PROXY,
+		.proxy = true,
 	};
 
 	for (unsigned int i = 0; i < k->proxies; i++)
@@ -793,8 +820,8 @@ bool naive_rules_default(const struct naive *k, enum family family)
 		for (unsigned int j = 0; j < k->rules[family]; j++) {
 			const struct rule_event *have = &k->rule[family][j];
 
-			found |= have->priority == want->priority && have->table == want->table && !have->selective &&
-				 have->action == want->action;
+			found |= have->priority == want->priority && have->table == want->table &&
+				 !have->selective && have->action == want->action;
 		}
 		if (!found)
 			return false;
@@ -817,7 +844,9 @@ static int compare_place(const struct naive_route *r, const struct naive_cursor 
 
 static struct naive_cursor cursor_at(const struct naive_route *r)
 {
-	return (struct naive_cursor){ .started = true, .table = r->table, .dst = r->dst, .len = r->len };
+	return (struct naive_cursor){
+		.started = true, .table = r->table, .dst = r->dst, .len = r->len
+	};
 }
 
 static bool first_sibling(const struct naive *k, unsigned int i)
@@ -845,7 +874,8 @@ static bool dump_prefix(const struct naive *k, enum family family, struct naive_
 		return false;
 	*cursor = cursor_at(next);
 	for (unsigned int i = 0; i < k->routes; i++)
-		if (k->route[i].family == family && !compare_place(&k->route[i], cursor) && first_sibling(k, i)) {
+		if (k->route[i].family == family && !compare_place(&k->route[i], cursor) &&
+		    first_sibling(k, i)) {
 			struct event *ev = route_event(k, &k->route[i], true, false);
 
 			ev->dump = true;
@@ -876,7 +906,8 @@ static void dump_netconf(struct naive *k, enum family f)
 
 		if (k->link[i].there)
 			naive_netconf(k, f, i, f == IP4 ? ev->ip4.forwarding : ev->ip6.forwarding,
-				      f == IP4 ? ev->ip4.rp_filter : -1, k->link[i].ignore_linkdown[f]);
+				      f == IP4 ? ev->ip4.rp_filter : -1,
+				      k->link[i].ignore_linkdown[f]);
 	}
 }
 
@@ -905,7 +936,8 @@ bool naive_dump(const struct naive *real, enum nl_table table, struct naive_curs
 		emit(k, ev);
 	}
 	for (int f = 0; f < FAMILIES; f++)
-		for (unsigned int i = 0; table == (f == IP4 ? NL_RULES4 : NL_RULES6) && i < k->rules[f]; i++) {
+		for (unsigned int i = 0;
+		     table == (f == IP4 ? NL_RULES4 : NL_RULES6) && i < k->rules[f]; i++) {
 			struct event *ev = event_of(EVENT_RULE, false);
 
 			ev->rule = k->rule[f][i];
@@ -932,8 +964,8 @@ static bool skipped(const struct naive *k, const struct leg *leg, enum family fa
 	return leg_dead(k, leg) || (!link->ev.carrier && link->ignore_linkdown[family]);
 }
 
-static void add_leg(const struct naive *k, const struct leg *leg, unsigned int weight, enum family family,
-		    struct naive_answer *a)
+static void add_leg(const struct naive *k, const struct leg *leg, unsigned int weight,
+		    enum family family, struct naive_answer *a)
 {
 	if (skipped(k, leg, family))
 		return;
@@ -961,7 +993,8 @@ static __u32 reject(__u8 type)
 	}
 }
 
-static void object_answer(const struct naive *k, const struct naive_route *r, struct naive_answer *a)
+static void object_answer(const struct naive *k, const struct naive_route *r,
+			  struct naive_answer *a)
 {
 	const struct naive_object *o = object(k, r->nhid);
 
@@ -974,7 +1007,8 @@ static void object_answer(const struct naive *k, const struct naive_route *r, st
 		add_leg(k, &o->leg, 1, r->family, a);
 	} else {
 		for (unsigned int i = 0; i < o->members; i++)
-			add_leg(k, &object(k, o->member[i].id)->leg, o->member[i].weight, r->family, a);
+			add_leg(k, &object(k, o->member[i].id)->leg, o->member[i].weight, r->family,
+				a);
 	}
 }
 
@@ -1013,8 +1047,9 @@ static bool route_answer(const struct naive *k, const struct naive_route *r, str
 }
 
 /* The first route of this table and length for the address that counts. */
-static const struct naive_route *winner(const struct naive *k, enum family family, __u32 table, unsigned int len,
-					struct addr addr, struct naive_answer *a, bool *selective)
+static const struct naive_route *winner(const struct naive *k, enum family family, __u32 table,
+					unsigned int len, struct addr addr, struct naive_answer *a,
+					bool *selective)
 {
 	const struct naive_route *found = NULL;
 	struct naive_answer other;
@@ -1023,7 +1058,8 @@ static const struct naive_route *winner(const struct naive *k, enum family famil
 	for (unsigned int i = 0; i < k->routes; i++) {
 		const struct naive_route *r = &k->route[i];
 
-		if (r->family != family || r->table != table || r->len != len || !prefix_covers(r->dst, len, addr))
+		if (r->family != family || r->table != table || r->len != len ||
+		    !prefix_covers(r->dst, len, addr))
 			continue;
 		*selective |= r->tos || r->src_len;
 		if (!found && route_answer(k, r, &other)) {
@@ -1034,22 +1070,34 @@ static const struct naive_route *winner(const struct naive *k, enum family famil
 	return found;
 }
 
+/* Others of the same metric that are no siblings: their preference decides, which is not told. */
+static bool has_equals(const struct naive *k, const struct naive_route *r)
+{
+	for (unsigned int i = 0; i < k->routes; i++)
+		if (&k->route[i] != r && same_place(&k->route[i], r) &&
+		    k->route[i].priority == r->priority && !are_siblings(&k->route[i], r))
+			return true;
+	return false;
+}
+
 /* The longest length of a prefix for the address that is not above `most`; -1: none. */
-static int next_len(const struct naive *k, enum family family, __u32 table, struct addr addr, int most)
+static int next_len(const struct naive *k, enum family family, __u32 table, struct addr addr,
+		    int most)
 {
 	int len = -1;
 
 	for (unsigned int i = 0; i < k->routes; i++) {
 		const struct naive_route *r = &k->route[i];
 
-		if (r->family == family && r->table == table && (int)r->len <= most && (int)r->len > len &&
-		    prefix_covers(r->dst, r->len, addr))
+		if (r->family == family && r->table == table && (int)r->len <= most &&
+		    (int)r->len > len && prefix_covers(r->dst, r->len, addr))
 			len = r->len;
 	}
 	return len;
 }
 
-void naive_lookup(const struct naive *k, enum family family, struct addr addr, struct naive_answer *a)
+void naive_lookup(const struct naive *k, enum family family, struct addr addr,
+		  struct naive_answer *a)
 {
 	static const __u32 tables[] = { RT_TABLE_LOCAL, RT_TABLE_MAIN, RT_TABLE_DEFAULT };
 
@@ -1069,9 +1117,14 @@ void naive_lookup(const struct naive *k, enum family family, struct addr addr, s
 				continue;
 			if (selective)
 				*a = (struct naive_answer){ .verdict = XFIB_PUNT_SELECTIVE_ROUTE };
+			else if (family == IP6 && has_equals(k, r))
+				*a = (struct naive_answer){ .verdict =
+								    XFIB_PUNT_UNSUPPORTED_ROUTE };
 			/* Without rules ever, local and main are one IPv4 trie: a longer prefix of main may win. */
-			else if (family == IP4 && t == 0 && (r->type == RTN_UNICAST || r->type == RTN_BLACKHOLE))
-				*a = (struct naive_answer){ .verdict = XFIB_PUNT_UNSUPPORTED_ROUTE };
+			else if (family == IP4 && t == 0 &&
+				 (r->type == RTN_UNICAST || r->type == RTN_BLACKHOLE))
+				*a = (struct naive_answer){ .verdict =
+								    XFIB_PUNT_UNSUPPORTED_ROUTE };
 			return;
 		}
 	*a = (struct naive_answer){ .verdict = XFIB_PUNT_NO_ROUTE };

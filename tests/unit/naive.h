@@ -44,12 +44,16 @@ struct naive_object {
 	bool blackhole, group, resilient;
 	struct leg leg;
 	unsigned int members;
-	struct { __u32 id; unsigned int weight; } member[NAIVE_LEGS];
+	struct {
+		__u32 id;
+		unsigned int weight;
+	} member[NAIVE_LEGS];
 };
 
 struct naive {
 	struct naive_link link[NAIVE_LINKS];
-	struct naive_route route[NAIVE_ROUTES]; /* of one place: in the order in which they are tried */
+	struct naive_route
+		route[NAIVE_ROUTES]; /* of one place: in the order in which they are tried */
 	unsigned int routes;
 	struct naive_object object[NAIVE_OBJECTS];
 	unsigned int objects;
@@ -62,7 +66,7 @@ struct naive {
 	struct rule_event rule[FAMILIES][NAIVE_RULES];
 	unsigned int rules[FAMILIES];
 	struct settings settings;
-	int ignore_linkdown_default; /* of new devices */
+	int ignore_linkdown_default;			 /* of new devices */
 	void (*emit)(void *arg, const struct event *ev); /* NULL: nobody listens */
 	void *arg;
 };
@@ -95,12 +99,14 @@ void naive_link_del(struct naive *k, int ifindex);
 void naive_netconf(struct naive *k, enum family family, int ifindex, int forwarding, int rp_filter,
 		   int ignore_linkdown);
 
-int naive_object_new(struct naive *k, const struct naive_object *object); /* replaces one of the same id */
+int naive_object_new(struct naive *k,
+		     const struct naive_object *object); /* replaces one of the same id */
 void naive_object_del(struct naive *k, __u32 id);
 
 void naive_neigh_set(struct naive *k, const struct neigh_event *neigh);
 void naive_neigh_del(struct naive *k, unsigned int i);
-const struct neigh_event *naive_neigh(const struct naive *k, enum family family, int ifindex, struct addr addr);
+const struct neigh_event *naive_neigh(const struct naive *k, enum family family, int ifindex,
+				      struct addr addr);
 void naive_own_add(struct naive *k, const struct addr_event *own);
 void naive_own_del(struct naive *k, unsigned int i);
 void naive_proxy_add(struct naive *k, int ifindex, struct addr addr);
@@ -121,6 +127,7 @@ struct naive_cursor {
 bool naive_dump(const struct naive *k, enum nl_table table, struct naive_cursor *cursor,
 		void (*emit)(void *arg, const struct event *ev), void *arg);
 
-void naive_lookup(const struct naive *k, enum family family, struct addr addr, struct naive_answer *answer);
+void naive_lookup(const struct naive *k, enum family family, struct addr addr,
+		  struct naive_answer *answer);
 /* Whether nothing but the default rules is there. */
 bool naive_rules_default(const struct naive *k, enum family family);

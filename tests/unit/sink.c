@@ -21,9 +21,9 @@ __attribute__((format(printf, 2, 3))) static void broken(struct sink *s, const c
 	abort();
 }
 
-#define check(s, condition, ...) \
-	do { \
-		if (!(condition)) \
+#define check(s, condition, ...)                \
+	do {                                    \
+		if (!(condition))               \
 			broken(s, __VA_ARGS__); \
 	} while (0)
 
@@ -40,7 +40,8 @@ void sink_free(struct sink *s)
 {
 	struct sink_index *i, *tmp;
 
-	HASH_ITER(hh, s->index, i, tmp) {
+	HASH_ITER(hh, s->index, i, tmp)
+	{
 		HASH_DEL(s->index, i);
 		free(i);
 	}
@@ -128,9 +129,10 @@ static void put_port(void *arg, __u32 slot, struct xfib_port port)
 	check(s, !port.l3if || s->l3ifs[port.l3if].ifindex == port.ifindex,
 	      "port %u: ifindex %u, but its l3if %u has %u", slot, port.ifindex, port.l3if,
 	      s->l3ifs[port.l3if].ifindex);
-	check(s, !port.l3if || s->l3ifs[port.l3if].port == slot, "port %u: l3if %u of port %u", slot, port.l3if,
-	      s->l3ifs[port.l3if].port);
-	check(s, port.l3if || !(port.flags & XFIB_PORT_ENABLED), "port %u enabled without an interface", slot);
+	check(s, !port.l3if || s->l3ifs[port.l3if].port == slot, "port %u: l3if %u of port %u",
+	      slot, port.l3if, s->l3ifs[port.l3if].port);
+	check(s, port.l3if || !(port.flags & XFIB_PORT_ENABLED),
+	      "port %u enabled without an interface", slot);
 	ref_l3if(s, port.l3if, true);
 	s->ports[slot] = port;
 	ref_l3if(s, old.l3if, false);
@@ -144,9 +146,10 @@ static void put_l3if(void *arg, __u32 slot, const struct xfib_l3if *l3if)
 	if (!begin(s))
 		return;
 	check(s, slot && slot < XFIB_L3IFS, "l3if %u out of range", slot);
-	check(s, use_cold(s, &s->l3if_use[slot]), "l3if %u changed while a packet may look at it", slot);
-	check(s, l3if->ifindex && l3if->port < XFIB_PORTS, "l3if %u: ifindex %u, port %u", slot, l3if->ifindex,
-	      l3if->port);
+	check(s, use_cold(s, &s->l3if_use[slot]), "l3if %u changed while a packet may look at it",
+	      slot);
+	check(s, l3if->ifindex && l3if->port < XFIB_PORTS, "l3if %u: ifindex %u, port %u", slot,
+	      l3if->ifindex, l3if->port);
 	s->changed.l3if++;
 	s->l3ifs[slot] = *l3if;
 	end(s);
@@ -160,7 +163,8 @@ static void put_tx(void *arg, __u32 port, __u32 ifindex)
 		return;
 	if (ifindex != s->tx[port])
 		check(s, !s->tx[port] || use_cold(s, &s->tx_use[port]),
-		      "tx %u: from ifindex %u to %u while packets may be on the way", port, s->tx[port], ifindex);
+		      "tx %u: from ifindex %u to %u while packets may be on the way", port,
+		      s->tx[port], ifindex);
 	s->tx[port] = ifindex;
 	end(s);
 }
@@ -181,7 +185,9 @@ static struct neigh_key key_of(const struct xfib_neigh *n)
 {
 	enum family f = n->ip6 ? IP6 : IP4;
 
-	return (struct neigh_key){ .addr = addr_from_bytes(f, n->addr), .ifindex = n->ifindex, .family = f };
+	return (struct neigh_key){ .addr = addr_from_bytes(f, n->addr),
+				   .ifindex = n->ifindex,
+				   .family = f };
 }
 
 static void put_neigh(void *arg, __u32 slot, const struct xfib_neigh *neigh)
@@ -191,7 +197,8 @@ static void put_neigh(void *arg, __u32 slot, const struct xfib_neigh *neigh)
 	if (!begin(s))
 		return;
 	check(s, slot && slot < XFIB_NEIGHS, "neighbour %u out of range", slot);
-	check(s, use_cold(s, &s->neigh_use[slot]), "neighbour %u changed while a packet may look at it", slot);
+	check(s, use_cold(s, &s->neigh_use[slot]),
+	      "neighbour %u changed while a packet may look at it", slot);
 	check(s, !s->neighs[slot].lladdr.tag, "neighbour %u: a new key under a live address", slot);
 	check(s, neigh->ifindex, "neighbour %u without an interface", slot);
 	s->changed.neigh++;
@@ -209,9 +216,11 @@ static void put_lladdr(void *arg, __u32 slot, struct xfib_lladdr lladdr)
 	if (!begin(s))
 		return;
 	check(s, n->ifindex, "an address for neighbour %u, which has no key", slot);
-	check(s, l3if || !memcmp(&lladdr, &none, sizeof(none)), "neighbour %u: an address without an interface", slot);
-	check(s, !l3if || s->l3ifs[l3if].ifindex == n->ifindex, "neighbour %u on ifindex %u, its l3if %u on %u", slot,
-	      n->ifindex, l3if, s->l3ifs[l3if].ifindex);
+	check(s, l3if || !memcmp(&lladdr, &none, sizeof(none)),
+	      "neighbour %u: an address without an interface", slot);
+	check(s, !l3if || s->l3ifs[l3if].ifindex == n->ifindex,
+	      "neighbour %u on ifindex %u, its l3if %u on %u", slot, n->ifindex, l3if,
+	      s->l3ifs[l3if].ifindex);
 	check(s, !(lladdr.mac[0] & 1), "neighbour %u: group address", slot);
 	ref_l3if(s, l3if, true);
 	s->changed.lladdr += !!memcmp(&n->lladdr, &lladdr, sizeof(lladdr));
@@ -242,8 +251,8 @@ static int put_index(void *arg, const struct xfib_neigh *neigh, __u32 slot)
 		s->indexed[key.family]++;
 	}
 	if (slot) {
-		check(s, !memcmp(&key, &of_slot, sizeof(key)), "index leads to neighbour %u, which has another key",
-		      slot);
+		check(s, !memcmp(&key, &of_slot, sizeof(key)),
+		      "index leads to neighbour %u, which has another key", slot);
 		i->slot = slot;
 		use_get(&s->neigh_use[slot]);
 	} else if (i) {
@@ -266,7 +275,8 @@ static void check_leg(struct sink *s, const char *what, __u32 id, struct xfib_ne
 {
 	switch (nh.kind) {
 	case XFIB_NH_VERDICT:
-		check(s, nh.arg > XFIB_FORWARDED && nh.arg < XFIB_VERDICT_MAX, "%s %u: verdict %u", what, id, nh.arg);
+		check(s, nh.arg > XFIB_FORWARDED && nh.arg < XFIB_VERDICT_MAX, "%s %u: verdict %u",
+		      what, id, nh.arg);
 		break;
 	case XFIB_NH_ADJACENCY:
 		check(s, nh.arg && nh.arg < XFIB_NEIGHS && s->neighs[nh.arg].ifindex,
@@ -319,7 +329,8 @@ static void put_nexthop(void *arg, __u32 id, struct xfib_nexthop nh)
 		return;
 	check(s, id && id < XFIB_NEXTHOPS, "leaf %u out of range", id);
 	if (!nexthop_bits(nh)) {
-		check(s, !s->leaf_use[id].refs, "leaf %u is taken away from %u prefixes", id, s->leaf_use[id].refs);
+		check(s, !s->leaf_use[id].refs, "leaf %u is taken away from %u prefixes", id,
+		      s->leaf_use[id].refs);
 	} else {
 		if (is_group(nh))
 			check_group(s, id, nh);
@@ -342,7 +353,8 @@ static void put_member(void *arg, __u32 bucket, struct xfib_nexthop nh)
 	if (!begin(s))
 		return;
 	check(s, bucket < XFIB_MEMBERS, "bucket %u out of range", bucket);
-	check(s, use_cold(s, &s->member_use[bucket]), "bucket %u changed while a packet may look at it", bucket);
+	check(s, use_cold(s, &s->member_use[bucket]),
+	      "bucket %u changed while a packet may look at it", bucket);
 	check_leg(s, "bucket", bucket, nh);
 	s->changed.member++;
 	s->members[bucket] = nh;
@@ -351,7 +363,8 @@ static void put_member(void *arg, __u32 bucket, struct xfib_nexthop nh)
 
 /* --- prefixes --------------------------------------------------------------------------------- */
 
-static struct sink_route *find_route(struct sink *s, enum family family, struct addr prefix, unsigned int len)
+static struct sink_route *find_route(struct sink *s, enum family family, struct addr prefix,
+				     unsigned int len)
 {
 	struct sink_table *t = &s->table[family];
 
@@ -377,8 +390,8 @@ static bool write_route(struct sink *s, enum family family, struct sink_route ne
 	struct sink_route *r = find_route(s, family, new.prefix, new.len);
 	__u32 leaf = XFIB_LEAF(new.value);
 
-	check(s, leaf && nexthop_bits(s->nexthops[leaf]), "a prefix of length %u gets leaf %u, which is not set",
-	      new.len, leaf);
+	check(s, leaf && nexthop_bits(s->nexthops[leaf]),
+	      "a prefix of length %u gets leaf %u, which is not set", new.len, leaf);
 	if (t->capacity && t->routes >= t->capacity && (!r || s->full_refuses))
 		return false;
 	if (r) {
@@ -398,7 +411,8 @@ static bool write_route(struct sink *s, enum family family, struct sink_route ne
 	return true;
 }
 
-static void push(struct sink *s, struct sink_list *list, enum family family, struct sink_route route)
+static void push(struct sink *s, struct sink_list *list, enum family family,
+		 struct sink_route route)
 {
 	if (list->len == list->size) {
 		list->size = list->size ? 2 * list->size : 64;
@@ -436,21 +450,24 @@ static void flush(struct sink *s)
 	s->flushing = false;
 }
 
-static void put_route(void *arg, enum family family, __u32 fib, struct addr prefix, unsigned int len, __u32 value)
+static void put_route(void *arg, enum family family, __u32 fib, struct addr prefix,
+		      unsigned int len, __u32 value)
 {
 	struct sink_route route = { .prefix = prefix, .len = len, .value = value };
 	struct sink *s = arg;
 
 	if (s->frozen)
 		return;
-	check(s, !fib && len && len <= family_bits(family), "prefix of length %u in fib %u", len, fib);
+	check(s, !fib && len && len <= family_bits(family), "prefix of length %u in fib %u", len,
+	      fib);
 	check(s, addr_equal(prefix, addr_mask(prefix, len)), "prefix with host bits");
 	push(s, &s->queue, family, route);
 	if (!s->queued)
 		flush(s);
 }
 
-static void del_route(void *arg, enum family family, __u32 fib, struct addr prefix, unsigned int len)
+static void del_route(void *arg, enum family family, __u32 fib, struct addr prefix,
+		      unsigned int len)
 {
 	struct sink *s = arg;
 	struct sink_route *r;
@@ -528,8 +545,8 @@ static struct sink_hop hop_by_slot(const struct sink *s, __u32 slot, enum family
 	return hop;
 }
 
-static struct sink_hop hop_connected(const struct sink *s, __u32 ifindex, enum family family, struct addr addr,
-				     __u32 mtu)
+static struct sink_hop hop_connected(const struct sink *s, __u32 ifindex, enum family family,
+				     struct addr addr, __u32 mtu)
 {
 	struct neigh_key key = { .addr = addr, .ifindex = ifindex, .family = family }, found;
 	struct sink_index *i;
@@ -543,7 +560,8 @@ static struct sink_hop hop_connected(const struct sink *s, __u32 ifindex, enum f
 	return hop_by_slot(s, i->slot, family, mtu);
 }
 
-static struct sink_leg leg_of(const struct sink *s, struct xfib_nexthop nh, enum family family, struct addr addr)
+static struct sink_leg leg_of(const struct sink *s, struct xfib_nexthop nh, enum family family,
+			      struct addr addr)
 {
 	struct sink_leg leg = { .word = nh, .buckets = 1 };
 
@@ -557,7 +575,8 @@ static struct sink_leg leg_of(const struct sink *s, struct xfib_nexthop nh, enum
 	} else if (nh.kind == XFIB_NH_CONNECTED) {
 		leg.hop = hop_connected(s, nh.arg, family, addr, nh.mtu);
 	} else {
-		leg.hop = hop_verdict(nh.kind == XFIB_NH_VERDICT && nh.arg ? nh.arg : XFIB_PUNT_RACE);
+		leg.hop =
+			hop_verdict(nh.kind == XFIB_NH_VERDICT && nh.arg ? nh.arg : XFIB_PUNT_RACE);
 	}
 	return leg;
 }
@@ -603,12 +622,14 @@ static void assert_same_group(const struct sink *a, const struct sink *b, struct
 
 static void assert_same_routes(const struct sink *a, struct sink *b, enum family f)
 {
-	check(b, a->table[f].routes == b->table[f].routes, "%u prefixes, not %u", b->table[f].routes,
-	      a->table[f].routes);
+	check(b, a->table[f].routes == b->table[f].routes, "%u prefixes, not %u",
+	      b->table[f].routes, a->table[f].routes);
 	for (unsigned int i = 0; i < a->table[f].routes; i++) {
-		const struct sink_route *r = &a->table[f].route[i], *other = find_route(b, f, r->prefix, r->len);
+		const struct sink_route *r = &a->table[f].route[i],
+					*other = find_route(b, f, r->prefix, r->len);
 
-		check(b, other && other->value == r->value, "a prefix of length %u differs", r->len);
+		check(b, other && other->value == r->value, "a prefix of length %u differs",
+		      r->len);
 	}
 }
 
@@ -621,18 +642,20 @@ void sink_assert_equal(const struct sink *a, const struct sink *b_)
 	assert_same_routes(a, b, IP4);
 	assert_same_routes(a, b, IP6);
 	for (__u32 id = 1; id < XFIB_NEXTHOPS; id++) {
-		check(b, nexthop_bits(a->nexthops[id]) == nexthop_bits(b->nexthops[id]), "leaf %u differs", id);
+		check(b, nexthop_bits(a->nexthops[id]) == nexthop_bits(b->nexthops[id]),
+		      "leaf %u differs", id);
 		assert_same_group(a, b, a->nexthops[id]);
 	}
 	check(b, !memcmp(a->ports, b->ports, sizeof(a->ports)), "ports differ");
 	check(b, !memcmp(a->own4, b->own4, sizeof(a->own4)), "own4 differs");
 	for (__u32 n = 1; n < XFIB_NEIGHS; n++)
 		if (a->neigh_use[n].refs)
-			check(b, !memcmp(&a->neighs[n], &b->neighs[n], sizeof(a->neighs[n])), "neighbour %u differs",
-			      n);
+			check(b, !memcmp(&a->neighs[n], &b->neighs[n], sizeof(a->neighs[n])),
+			      "neighbour %u differs", n);
 	for (__u32 n = 1; n < XFIB_L3IFS; n++)
 		if (a->l3if_use[n].refs)
-			check(b, !memcmp(&a->l3ifs[n], &b->l3ifs[n], sizeof(a->l3ifs[n])), "l3if %u differs", n);
+			check(b, !memcmp(&a->l3ifs[n], &b->l3ifs[n], sizeof(a->l3ifs[n])),
+			      "l3if %u differs", n);
 	check(b, HASH_COUNT(a->index) == HASH_COUNT(b->index), "%u neighbours in the index, not %u",
 	      HASH_COUNT(b->index), HASH_COUNT(a->index));
 	for (i = a->index; i; i = i->hh.next) {

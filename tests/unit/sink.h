@@ -32,7 +32,7 @@ enum { SINK_LEGS = 64 };
 
 struct sink_answer {
 	__u32 leaf;
-	__u8 group; /* enum xfib_nh_kind of a group, 0: a single leg */
+	__u8 group;	   /* enum xfib_nh_kind of a group, 0: a single leg */
 	unsigned int legs; /* equal buckets side by side count as one */
 	struct sink_leg leg[SINK_LEGS];
 };
@@ -56,7 +56,10 @@ struct sink_table {
 };
 
 struct sink_list {
-	struct { enum family family; struct sink_route route; } *item;
+	struct {
+		enum family family;
+		struct sink_route route;
+	} * item;
 	unsigned int len, size;
 };
 
@@ -67,12 +70,12 @@ struct sink_index {
 };
 
 struct sink {
-	bool queued;	/* routes wait for a row of another kind or the commit */
-	bool frozen;	/* rows are lost: the daemon is dead */
+	bool queued; /* routes wait for a row of another kind or the commit */
+	bool frozen; /* rows are lost: the daemon is dead */
 	bool full_refuses; /* a full trie takes no new value for a prefix that it has (kernels before 6.13) */
-	struct fib *fib; /* who is told of prefixes that found no room */
-	unsigned int index_capacity; /* of neigh4 and neigh6 each, 0: no limit */
-	void (*row)(void *arg); /* after each row, may be NULL */
+	struct fib *fib;			   /* who is told of prefixes that found no room */
+	unsigned int index_capacity;		   /* of neigh4 and neigh6 each, 0: no limit */
+	void (*row)(void *arg);			   /* after each row, may be NULL */
 	void (*fail)(void *arg, const char *what); /* does not return */
 	void *arg;
 
@@ -93,7 +96,9 @@ struct sink {
 
 	struct sink_list queue, lost;
 	bool flushing;
-	struct { __u64 neigh, lladdr, l3if, nexthop, member; } changed; /* rows that changed something */
+	struct {
+		__u64 neigh, lladdr, l3if, nexthop, member;
+	} changed; /* rows that changed something */
 };
 
 extern const struct fib_sink sink_ops;
@@ -108,7 +113,8 @@ void sink_grace_end(struct sink *s);
 /* The daemon has died and time has passed: nothing is in a packet's hands. */
 void sink_quiet(struct sink *s);
 
-void sink_lookup(const struct sink *s, enum family family, struct addr addr, struct sink_answer *answer);
+void sink_lookup(const struct sink *s, enum family family, struct addr addr,
+		 struct sink_answer *answer);
 
 /* Deletes what the fib does not have, shortest first, as the engines' sweep does. */
 void sink_sweep(struct sink *s, const struct fib *fib);

@@ -42,11 +42,13 @@ struct world {
 	struct model m;
 	struct fib fib;
 	struct sink *sink;
-	bool live;     /* the daemon is there */
-	bool dropping; /* --drop-blackhole */
+	bool live;	       /* the daemon is there */
+	bool dropping;	       /* --drop-blackhole */
 	unsigned int capacity; /* prefixes of a family */
-	bool partly;   /* tables are too small: the answer may be a punt instead */
+	bool loose;	   /* messages of several sockets: what they say of one packet may mix */
+	bool partly;	   /* tables are too small: the answer may be a punt instead */
 	unsigned int busy; /* routes of a family to be kept to */
+	bool narrow;	   /* few prefixes, so that each has several routes */
 
 	struct fib_port port[WORLD_PORTS];
 	struct probe probe[WORLD_PROBES];
@@ -79,17 +81,25 @@ void world_settle(struct world *w);
 
 /* Takes the oldest notification to the model; false: there is none. */
 bool world_deliver(struct world *w);
-void world_lose(struct world *w); /* all that are on their way */
+void world_lose(struct world *w, unsigned int keep); /* all that are on their way but the oldest */
 /* What the daemon looks at besides: settings, ports, features. Then commits. */
 void world_commit(struct world *w);
 /* Dumps what the model wants until it wants nothing. Notifications must be delivered before. */
 void world_dump(struct world *w);
+/* The same in steps of the caller's: the next table, -1 if there is none; and what the daemon does at its end. */
+int world_wanted(const struct world *w);
+void world_dump_end(struct world *w, enum nl_table table);
+/* Dumps everything once more: nothing may be different, nor be answered differently. */
+void world_audit(struct world *w);
+struct event *world_keep(const struct event *ev); /* a copy, to be freed */
 /* Begins or ends a grace period. */
 void world_grace(struct world *w);
 
+void world_on_row(void *arg); /* what a live sink calls: checks every probe */
 void world_check_probe(struct world *w, const struct probe *p);
 void world_check(struct world *w);
-__attribute__((noreturn, format(printf, 2, 3))) void world_fail(struct world *w, const char *format, ...);
+__attribute__((noreturn, format(printf, 2, 3))) void world_fail(struct world *w, const char *format,
+								...);
 
 /* SEED=n in the environment runs that seed alone. */
 void world_seeds(__u64 first, unsigned int n, void (*run)(__u64 seed));
