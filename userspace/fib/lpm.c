@@ -215,7 +215,8 @@ static long lpm_sweep(struct engine *e, engine_stale_fn stale, void *arg)
 		}
 		list[n++].key = key;
 	}
-	qsort(list, n, sizeof(*list), by_length);
+	if (n) /* qsort() takes no NULL */
+		qsort(list, n, sizeof(*list), by_length);
 	for (size_t i = 0; i < n; i++)
 		remove_key(e, &list[i].key);
 	free(list);
