@@ -222,29 +222,47 @@ static bool policy_known(const struct fib *fib, enum family family)
 			     : s->hash_policy6 <= 1;
 }
 
-/* A bucket list in fresh members; *first, *order tell where. */
+static bool is_group(struct xfib_nexthop nh)
+{
+	return nh.kind == XFIB_NH_GROUP_L3 || nh.kind == XFIB_NH_GROUP_L4;
+}
+
+/* Whether the path's buckets are these already. */
+static bool same_buckets(const struct build *b, struct xfib_nexthop old, const __u32 *buckets)
+{
+	__u32 at = old.arg;
+
+	for (unsigned int i = 0; i < b->hops; i++)
+		for (__u32 n = 0; n < buckets[i]; n++, at++)
+			if (nexthop_bits(b->fib->member[at]) != nexthop_bits(b->hop[i].word))
+				return false;
+	return true;
+}
+
+/* A bucket list in fresh members, unless it is the old one; *first, *order tell where. */
 static struct xfib_nexthop group_word(const struct build *b, __u32 *first, __u8 *order)
 {
 	struct fib *fib = b->fib;
 	enum family family = b->path->key.family;
 	int policy = family == IP4 ? fib->m->settings.hash_policy4 : fib->m->settings.hash_policy6;
+	__u8 kind = policy ? XFIB_NH_GROUP_L4 : XFIB_NH_GROUP_L3;
+	struct xfib_nexthop old = nexthop_of_bits(b->path->fib.word);
 	__u32 buckets[NEXTHOP_LEGS_MAX], count = share_buckets(b, buckets), at;
 
-	*first = buddy_get(&fib->members, buddy_order(count));
+	*order = buddy_order(count);
+	*first = b->path->fib.buckets;
+	if (old.kind == kind && old.count == count && same_buckets(b, old, buckets))
+		return old;
+	*first = buddy_get(&fib->members, *order);
 	if (*first == BUDDY_NONE)
 		return nexthop_verdict_word(XFIB_PUNT_CAPACITY);
-	*order = buddy_order(count);
 	at = *first;
 	for (unsigned int i = 0; i < b->hops; i++)
 		for (__u32 n = 0; n < buckets[i]; n++, at++) {
 			fib->member[at] = b->hop[i].word;
 			fib->sink->member(fib->sink_arg, at, b->hop[i].word);
 		}
-	return (struct xfib_nexthop){
-		.kind = policy ? XFIB_NH_GROUP_L4 : XFIB_NH_GROUP_L3,
-		.count = count,
-		.arg = *first,
-	};
+	return (struct xfib_nexthop){ .kind = kind, .count = count, .arg = *first };
 }
 
 /* --- the path's state --------------------------------------------------------------------------- */
@@ -262,27 +280,21 @@ static struct xfib_nexthop word_of(const struct build *b, __u32 *first, __u8 *or
 	return group_word(b, first, order);
 }
 
-static void release(struct fib *fib, struct path *path)
+static void release(struct fib *fib, struct neigh **neigh, __u32 neighs)
 {
-	for (__u32 i = 0; i < path->fib.neighs; i++)
-		neigh_unref(fib, path->fib.neigh[i]);
-	free(path->fib.neigh);
-	path->fib.neigh = NULL;
-	path->fib.neighs = 0;
+	for (__u32 i = 0; i < neighs; i++)
+		neigh_unref(fib, neigh[i]);
+	free(neigh);
 }
 
 static void retire_group(struct fib *fib, __u64 word, __u32 first, __u8 order)
 {
-	struct xfib_nexthop nh = nexthop_of_bits(word);
-
-	if (nh.kind == XFIB_NH_GROUP_L3 || nh.kind == XFIB_NH_GROUP_L4)
+	if (is_group(nexthop_of_bits(word)))
 		buddy_retire(&fib->members, first, order);
 }
 
-static void publish_word(struct fib *fib, struct path *path)
+static void publish_word(struct fib *fib, const struct path *path, struct xfib_nexthop word)
 {
-	struct xfib_nexthop word = nexthop_of_bits(path->fib.word);
-
 	if (path->fib.leaf >= XFIB_NH_FIRST)
 		fib->sink->nexthop(fib->sink_arg, path->fib.leaf, word);
 	for (int f = 0; f < FAMILIES; f++)
@@ -290,16 +302,65 @@ static void publish_word(struct fib *fib, struct path *path)
 			leaf_default_publish(fib, f, word);
 }
 
-/* Works the path out again and publishes what changed. New references are taken before old ones go. */
+/* What a path was before it was worked out again; as published, until publish_changes(). */
+struct path_change {
+	struct path *path;
+	__u64 word;
+	struct neigh **neigh;
+	__u32 neighs, buckets;
+	__u8 order;
+	bool usable;
+	bool done;
+};
+
+static void forget(struct fib *fib, const struct path_change *was)
+{
+	retire_group(fib, was->word, was->buckets, was->order);
+	release(fib, was->neigh, was->neighs);
+}
+
+static void remember(struct fib *fib, const struct path_change *was)
+{
+	struct path *path = was->path;
+	struct path_change *list = fib->changed;
+
+	if (path->fib.changed) {
+		forget(fib, was); /* this was never published */
+		return;
+	}
+	if (fib->changes == fib->changed_size) {
+		__u32 size = fib->changed_size ? 2 * fib->changed_size : 64;
+
+		list = realloc(fib->changed, size * sizeof(*list));
+		if (!list) {
+			publish_word(fib, path, nexthop_of_bits(path->fib.word));
+			forget(fib, was);
+			return;
+		}
+		fib->changed = list;
+		fib->changed_size = size;
+	}
+	list[fib->changes++] = *was;
+	path->fib.changed = true;
+}
+
+/* Works the path out again. New references are taken before old ones go. */
 static void path_update(struct fib *fib, struct path *path)
 {
 	static struct build b; /* too large for the stack; this room has one thread */
-	__u64 old = path->fib.word;
-	__u32 first = 0, old_first = path->fib.buckets, old_neighs = path->fib.neighs;
-	struct neigh **old_neigh = path->fib.neigh;
-	bool was_ready = path->fib.ready, was_usable = path->fib.usable;
+	const struct path_change was = {
+		.path = path,
+		.word = path->fib.word,
+		.neigh = path->fib.neigh,
+		.neighs = path->fib.neighs,
+		.buckets = path->fib.buckets,
+		.order = path->fib.order,
+		.usable = path->fib.usable,
+	};
+	bool was_ready = path->fib.ready;
 	struct xfib_nexthop word;
-	__u8 order = 0, old_order = path->fib.order;
+	__u32 first = 0;
+	__u8 order = 0;
 
 	build(&b, fib, path);
 	word = word_of(&b, &first, &order);
@@ -308,7 +369,8 @@ static void path_update(struct fib *fib, struct path *path)
 		/* Cannot keep the references: keep the path in the kernel. */
 		for (unsigned int i = 0; i < b.neighs; i++)
 			neigh_unref(fib, b.neigh[i]);
-		retire_group(fib, nexthop_bits(word), first, order);
+		if (nexthop_bits(word) != was.word)
+			retire_group(fib, nexthop_bits(word), first, order);
 		word = nexthop_verdict_word(XFIB_PUNT_CAPACITY);
 		b.neighs = 0;
 	} else {
@@ -320,16 +382,68 @@ static void path_update(struct fib *fib, struct path *path)
 	path->fib.word = nexthop_bits(word);
 	path->fib.buckets = first;
 	path->fib.order = order;
-	if (was_ready && path->fib.word != old)
-		publish_word(fib, path);
-	if (was_ready) {
-		struct path gone = { .fib = { .neigh = old_neigh, .neighs = old_neighs } };
+	if (!was_ready)
+		return;
+	if (was.usable != path->fib.usable)
+		fib->family[path->key.family].flush = true;
+	if (path->fib.word != was.word)
+		remember(fib, &was);
+	else
+		release(fib, was.neigh, was.neighs);
+}
 
-		retire_group(fib, old, old_first, old_order);
-		release(fib, &gone);
-		if (was_usable != path->fib.usable)
-			fib->family[path->key.family].flush = true;
+/* Whether a packet by word b goes nowhere that one by word a would not. */
+static bool covers(const struct fib *fib, struct xfib_nexthop a, struct xfib_nexthop b)
+{
+	const struct xfib_nexthop *in = is_group(a) ? &fib->member[a.arg] : &a;
+	const struct xfib_nexthop *of = is_group(b) ? &fib->member[b.arg] : &b;
+	__u32 ins = is_group(a) ? a.count : 1, ofs = is_group(b) ? b.count : 1;
+
+	for (__u32 i = 0; i < ofs; i++) {
+		bool found = of[i].kind == XFIB_NH_VERDICT && of[i].arg != XFIB_DROP_BLACKHOLE;
+
+		if (i && nexthop_bits(of[i]) == nexthop_bits(of[i - 1]))
+			continue;
+		for (__u32 j = 0; j < ins && !found; j++)
+			found = nexthop_bits(of[i]) == nexthop_bits(in[j]);
+		if (!found)
+			return false;
 	}
+	return true;
+}
+
+/*
+ * Publishes all that path_update() has changed. Prefixes that are shown or hidden by it move from one
+ * path to another; on the way they must meet neither what the first one becomes nor what the second one
+ * was. So legs that go do so before, legs that come after, and a path with both is the kernel's meanwhile.
+ */
+static void publish_changes(struct fib *fib)
+{
+	bool flush = fib->family[IP4].flush || fib->family[IP6].flush;
+
+	for (__u32 i = 0; i < fib->changes; i++) {
+		struct path_change *c = &fib->changed[i];
+		struct xfib_nexthop was = nexthop_of_bits(c->word),
+				    now = nexthop_of_bits(c->path->fib.word);
+
+		c->done = !flush || !c->usable || covers(fib, was, now);
+		if (c->done)
+			publish_word(fib, c->path, now);
+		else if (!covers(fib, now, was))
+			publish_word(fib, c->path, nexthop_verdict_word(XFIB_PUNT_RACE));
+	}
+	for (int f = 0; f < FAMILIES; f++)
+		if (fib->family[f].flush)
+			fib_flush(fib, f);
+	for (__u32 i = 0; i < fib->changes; i++) {
+		struct path_change *c = &fib->changed[i];
+
+		if (!c->done)
+			publish_word(fib, c->path, nexthop_of_bits(c->path->fib.word));
+		c->path->fib.changed = false;
+		forget(fib, c);
+	}
+	fib->changes = 0;
 }
 
 static void path_ready(struct fib *fib, struct path *path)
@@ -371,7 +485,7 @@ __u32 path_leaf(struct fib *fib, struct path *path)
 		path->fib.starved = true;
 		return XFIB_PUNT_CAPACITY;
 	}
-	publish_word(fib, path);
+	publish_word(fib, path, word);
 	return path->fib.leaf;
 }
 
@@ -426,6 +540,7 @@ void path_update_all(struct fib *fib, __u32 ifindex)
 		if (path && path->fib.ready && (!ifindex || path_uses_link(fib, path, ifindex)))
 			path_update(fib, path);
 	}
+	publish_changes(fib);
 }
 
 /* Whether the path's nexthop object is this one, or a group with it. */
@@ -452,6 +567,7 @@ void path_update_nexthop(struct fib *fib, __u32 id)
 		if (path && path->fib.ready && path_uses_nexthop(fib, path, id))
 			path_update(fib, path);
 	}
+	publish_changes(fib);
 }
 
 void path_reap(struct fib *fib)
@@ -476,7 +592,7 @@ void path_reap(struct fib *fib)
 			fib->starved--;
 		if (path->fib.ready)
 			retire_group(fib, path->fib.word, path->fib.buckets, path->fib.order);
-		release(fib, path);
+		release(fib, path->fib.neigh, path->fib.neighs);
 		path_free(&fib->m->paths, path);
 	}
 }

@@ -34,6 +34,7 @@ void fib_done(struct fib *fib)
 {
 	free(fib->l3if);
 	free(fib->member);
+	free(fib->changed);
 	slots_done(&fib->l3ifs);
 	slots_done(&fib->leaves);
 	slots_done(&fib->neighs);
@@ -51,22 +52,12 @@ static void on_prefix(void *arg, enum family family, __u32 node, __u8 above)
 		leaf_update(fib, family, node, above);
 }
 
-/* A change of what is usable shows or hides prefixes: before anything else is published. */
-static void flush_changed(struct fib *fib)
-{
-	for (int f = 0; f < FAMILIES; f++)
-		if (fib->family[f].flush)
-			fib_flush(fib, f);
-}
-
 static void on_link(void *arg, struct link *link, bool gone)
 {
 	struct fib *fib = arg;
 
-	if (!fib->started)
-		return;
-	l3if_update(fib, link, gone);
-	flush_changed(fib);
+	if (fib->started)
+		l3if_update(fib, link, gone);
 }
 
 static void on_neigh(void *arg, struct neigh *neigh)
@@ -81,10 +72,8 @@ static void on_nexthop(void *arg, __u32 id)
 {
 	struct fib *fib = arg;
 
-	if (!fib->started)
-		return;
-	path_update_nexthop(fib, id);
-	flush_changed(fib);
+	if (fib->started)
+		path_update_nexthop(fib, id);
 }
 
 static void on_own(void *arg)
@@ -105,7 +94,6 @@ static void on_policy(void *arg)
 		return;
 	l3if_update_all(fib);
 	path_update_all(fib, 0);
-	flush_changed(fib);
 }
 
 const struct model_hooks fib_hooks = {
@@ -138,7 +126,9 @@ void fib_commit(struct fib *fib)
 {
 	if (!fib->started)
 		return;
-	flush_changed(fib);
+	for (int f = 0; f < FAMILIES; f++)
+		if (fib->family[f].flush)
+			fib_flush(fib, f);
 	fib->sink->commit(fib->sink_arg);
 	path_reap(fib);
 }

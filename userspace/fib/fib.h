@@ -74,6 +74,8 @@ struct fib {
 	struct xfib_nexthop *member; /* [XFIB_MEMBERS], as published */
 	struct slots l3ifs, leaves, neighs;
 	struct buddy members;
+	struct path_change *changed; /* paths that are worked out and not published */
+	__u32 changes, changed_size;
 	__u32 starved;	    /* paths without a leaf id */
 	__u32 neigh_overflow;
 	__u64 own4[XFIB_OWN_BITS / 64];

@@ -51,6 +51,7 @@ struct path {
 	struct {
 		bool ready;    /* the rest is worked out */
 		bool usable;   /* false: the kernel skips routes that lead here */
+		bool changed;  /* published otherwise than it is now, within one event */
 		bool starved;  /* no leaf id was left */
 		__u16 leaf;    /* 0: none yet */
 		__u64 word;    /* struct xfib_nexthop, as published */
