@@ -266,7 +266,8 @@ static int apply_link(struct model *m, const struct event *ev)
 			 e->ip4.ignore_routes_with_linkdown, &link->ignore_linkdown4);
 	}
 	link->generation = m->table[NL_LINKS].generation;
-	if (was.up && !e->up)
+	/* Going down it takes routes with it. Coming up it finds those gone whose last leg went meanwhile. */
+	if (was.ifindex && was.up != e->up)
 		settle_begin(m, &link->settle);
 	if ((was.up && !e->up) || (was.carrier && !e->carrier))
 		flush_nexthops(m, ifindex);
