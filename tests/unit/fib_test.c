@@ -29,7 +29,7 @@ static void turn(struct world *w)
 	world_settle(w);
 	if (world_chance(w, 30))
 		world_grace(w);
-	if (world_chance(w, 50))
+	if (world_chance(w, w->flapping ? 20 : 50))
 		world_dump(w);
 	if (!w->m.wanted)
 		world_check(w);
@@ -41,6 +41,8 @@ static void history(__u64 seed)
 
 	w->sink->queued = queued;
 	w->dropping = seed % 4 == 3;
+	w->narrow = seed % 3 == 2;
+	w->flapping = seed % 2;
 	for (int i = 0; i < 40; i++)
 		world_op(w);
 	world_start(w);

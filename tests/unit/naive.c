@@ -481,6 +481,8 @@ void naive_link_changed(struct naive *k, int ifindex)
 /* IPv6 follows after the message was made (addrconf_notify()). */
 void naive_link_mtu(struct naive *k, int ifindex, unsigned int mtu)
 {
+	if (k->link[ifindex].ev.mtu == mtu)
+		return;
 	k->link[ifindex].ev.mtu = mtu;
 	emit_link(k, ifindex, false, false);
 	if (k->link[ifindex].ev.has_ip6_conf)

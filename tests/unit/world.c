@@ -650,6 +650,37 @@ static void check_exact(struct world *w, const struct probe *p)
 	}
 }
 
+/* Everything that is neither used nor in limbo can be had again. */
+void world_check_leaks(struct world *w)
+{
+	__u32 leaves = 0, members = 0, neighs = 0, l3ifs = 0;
+
+	for (int i = 0; i < 4; i++)
+		world_grace(w);
+	for (__u32 i = 1; i < w->m.paths.used; i++) {
+		const struct path *path = path_at(&w->m.paths, i);
+		struct xfib_nexthop nh =
+			path ? nexthop_of_bits(path->fib.word) : (struct xfib_nexthop){};
+
+		leaves += path && path->fib.leaf >= XFIB_NH_FIRST;
+		if (nh.kind == XFIB_NH_GROUP_L3 || nh.kind == XFIB_NH_GROUP_L4)
+			members += 1u << path->fib.order;
+		if (path && !path->refs)
+			world_fail(w, "a path that nobody uses");
+	}
+	for (const struct neigh *n = w->m.neighs; n; n = n->hh.next)
+		neighs += !!n->fib.slot;
+	for (const struct link *l = w->m.links; l; l = l->hh.next)
+		l3ifs += !!l->fib.l3if;
+	if (w->fib.leaves.live != leaves || w->fib.members.used != members ||
+	    w->fib.neighs.live != neighs || w->fib.l3ifs.live != l3ifs)
+		world_fail(
+			w,
+			"leaves %u, not %u; members %u, not %u; neighbours %u, not %u; l3ifs %u, not %u",
+			w->fib.leaves.live, leaves, w->fib.members.used, members,
+			w->fib.neighs.live, neighs, w->fib.l3ifs.live, l3ifs);
+}
+
 void world_check(struct world *w)
 {
 	/* A port whose slot served another device waits. */
@@ -766,6 +797,23 @@ void world_route_op(struct world *w)
 		world_allow(w);
 }
 
+/* Its routers say hello, as they do on a link that comes up. */
+static void greet(struct world *w, int ifindex)
+{
+	for (int f = 0; f < FAMILIES; f++)
+		for (unsigned int i = 0; i < 3; i++) {
+			struct neigh_event n = {
+				.family = f,
+				.ifindex = ifindex,
+				.addr = gateway(f, ifindex, i),
+				.state = NUD_REACHABLE,
+				.mac = { .bytes = { 2, 1, f, i, 0, ifindex }, .len = 6 },
+			};
+
+			naive_neigh_set(&w->k, &n);
+		}
+}
+
 static void op_link_state(struct world *w)
 {
 	int i = some_link(w);
@@ -776,6 +824,11 @@ static void op_link_state(struct world *w)
 	if (!ev->up || !ev->carrier) {
 		say(w, "link %d up", i);
 		naive_link_set(&w->k, i, true, true);
+		if (w->flapping) {
+			if (w->live)
+				world_allow(w);
+			greet(w, i);
+		}
 	} else if (world_chance(w, 50)) {
 		say(w, "link %d down", i);
 		naive_link_set(&w->k, i, false, false);
@@ -1046,6 +1099,12 @@ void world_op(struct world *w)
 	};
 	unsigned int at = world_random(w, 100), i = 0;
 
+	if (w->flapping && world_chance(w, 25)) {
+		op_link_state(w);
+		if (w->live)
+			world_allow(w);
+		return;
+	}
 	while (at >= ops[i].percent)
 		at -= ops[i++].percent;
 	/* What is looked at, not told, is looked at when all that was told before has been heard. */
@@ -1210,6 +1269,7 @@ void world_audit(struct world *w)
 			world_fail(w, "a dump of table %d found %llu differences", i,
 				   w->m.table[i].changes);
 	world_check(w);
+	world_check_leaks(w);
 }
 
 /* --- life ---------------------------------------------------------------------------------------------- */

@@ -48,6 +48,7 @@ struct world {
 	bool loose;	   /* messages of several sockets: what they say of one packet may mix */
 	bool partly;	   /* tables are too small: the answer may be a punt instead */
 	unsigned int busy; /* routes of a family to be kept to */
+	bool flapping;	   /* links come and go often */
 	bool narrow;	   /* few prefixes, so that each has several routes */
 
 	struct fib_port port[WORLD_PORTS];
@@ -98,6 +99,7 @@ void world_grace(struct world *w);
 void world_on_row(void *arg); /* what a live sink calls: checks every probe */
 void world_check_probe(struct world *w, const struct probe *p);
 void world_check(struct world *w);
+void world_check_leaks(struct world *w); /* ends pending grace periods */
 __attribute__((noreturn, format(printf, 2, 3))) void world_fail(struct world *w, const char *format,
 								...);
 
