@@ -58,6 +58,7 @@ struct sync {
 	__u32 pending;	  /* bits of enum nl_table: to be dumped */
 	int current;	  /* enum nl_table under way, -1: none */
 	bool lost;	  /* notifications were lost and not all was dumped again yet */
+	__u32 unread;	  /* bits: of sockets that lost messages and hold older ones still */
 	bool look;	  /* a link or address changed: look at the settings too */
 	__u32 idle;	  /* bits: dumped although nothing is known to be behind (poll, audit) */
 	__u32 audit;	  /* bits: ... and what such a dump finds different is drift */

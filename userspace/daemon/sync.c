@@ -82,7 +82,8 @@ static void start_next(struct daemon *d)
 	unsigned int wait_ms = 0;
 	int table, err;
 
-	if (s->current >= 0)
+	/* What is older than a loss would vouch for things that the loss took away. */
+	if (s->current >= 0 || s->unread)
 		return;
 	s->pending |= d->model.wanted;
 	/* A change of the kernel's own makes a table wanted that only an audit or a poll had asked for. */
@@ -205,7 +206,11 @@ static int drain(struct daemon *d, struct nl_monitor *monitor, __u32 tables)
 		s->lost = true;
 		s->audit &= ~tables;
 		d->resyncs++;
+		s->unread |= tables;
 		sync_want(d, tables);
+	} else if (!err && s->unread & tables) {
+		s->unread &= ~tables;
+		watch_after(s->on_retry, COALESCE_MS);
 	}
 	return err;
 }
