@@ -304,8 +304,7 @@ static bool nexthop_whole(struct probe *p, __u32 result)
 		return false;
 	p->last_state = state;
 	return state == state_of_mac(p->out.eth.h_source) && state >= previous &&
-	       body_as_wanted(p) && !(p->large && odd) &&
-	       XFIB_TWIN_ACTION(result) == XDP_REDIRECT;
+	       body_as_wanted(p) && !(p->large && odd) && XFIB_TWIN_ACTION(result) == XDP_REDIRECT;
 }
 
 /* The neighbour's own MAC, or the kernel's turn. */
