@@ -28,13 +28,13 @@ vm-files: all $(VM_FILES)
 		$(NLEVENTS) $(CLI_FIXTURE) $(CLI_TESTS)
 
 .PHONY: check-vm-smoke
-check-vm-smoke: vm-files ## the product on Debian's kernels 6.1 and 6.12, in qemu (4 minutes)
+check-vm-smoke: vm-files ## the product on Debian's kernels 6.1 and 6.12, in qemu (3 minutes)
 	$(Q)B='$(B)' VM_CACHE='$(VM_CACHE)' ROOMS='bpf' tests/vm/smoke.sh $(VM_SERIES)
 
 # The rooms that ask the kernel something. Slower by an order of magnitude, so not in `make check`.
 VM_ROOMS ?= bpf loader netlink net cli
 
 .PHONY: check-vm
-check-vm: vm-files ## ... and all rooms of tests in them (VM_ROOMS=, VM_SERIES=)
+check-vm: vm-files ## all rooms of tests on these kernels (long; VM_ROOMS='net', VM_SERIES='6.1')
 	$(Q)B='$(B)' VM_CACHE='$(VM_CACHE)' VM_TIMEOUT=3600 ROOMS='$(VM_ROOMS)' \
 		tests/vm/smoke.sh $(VM_SERIES)
