@@ -23,7 +23,8 @@ struct build {
 	const struct path *path;
 	__u32 verdict; /* not XFIB_FORWARDED: the whole path is this */
 	unsigned int hops;
-	bool legs; /* the path has legs at all, usable or not */
+	bool lacking; /* there was no room for something */
+	bool legs;    /* the path has legs at all, usable or not */
 	struct hop hop[NEXTHOP_LEGS_MAX];
 	unsigned int neighs;
 	struct neigh *neigh[NEXTHOP_LEGS_MAX];
@@ -88,8 +89,10 @@ static struct xfib_nexthop leg_word(struct build *b, const struct path_leg *leg,
 	}
 	neigh = model_neigh_get(b->fib->m, leg->gateway_family, leg->ifindex, leg->gateway);
 	slot = neigh ? neigh_ref(b->fib, neigh) : 0;
-	if (!slot)
+	if (!slot) {
+		b->lacking = true;
 		return nexthop_verdict_word(XFIB_PUNT_CAPACITY);
+	}
 	b->neigh[b->neighs++] = neigh;
 	word.kind = XFIB_NH_ADJACENCY;
 	word.arg = slot;
@@ -154,7 +157,7 @@ static void build(struct build *b, struct fib *fib, const struct path *path)
 	b->path = path;
 	b->verdict = XFIB_FORWARDED;
 	b->hops = b->neighs = 0;
-	b->legs = false;
+	b->legs = b->lacking = false;
 	if (key->type != RTN_UNICAST)
 		b->verdict = type_verdict(fib, key->type);
 	else if (key->encap)
@@ -240,7 +243,7 @@ static bool same_buckets(const struct build *b, struct xfib_nexthop old, const _
 }
 
 /* A bucket list in fresh members, unless it is the old one; *first, *order tell where. */
-static struct xfib_nexthop group_word(const struct build *b, __u32 *first, __u8 *order)
+static struct xfib_nexthop group_word(struct build *b, __u32 *first, __u8 *order)
 {
 	struct fib *fib = b->fib;
 	enum family family = b->path->key.family;
@@ -254,8 +257,10 @@ static struct xfib_nexthop group_word(const struct build *b, __u32 *first, __u8 
 	if (old.kind == kind && old.count == count && same_buckets(b, old, buckets))
 		return old;
 	*first = buddy_get(&fib->members, *order);
-	if (*first == BUDDY_NONE)
+	if (*first == BUDDY_NONE) {
+		b->lacking = true;
 		return nexthop_verdict_word(XFIB_PUNT_CAPACITY);
+	}
 	at = *first;
 	for (unsigned int i = 0; i < b->hops; i++)
 		for (__u32 n = 0; n < buckets[i]; n++, at++) {
@@ -267,7 +272,7 @@ static struct xfib_nexthop group_word(const struct build *b, __u32 *first, __u8 
 
 /* --- the path's state --------------------------------------------------------------------------- */
 
-static struct xfib_nexthop word_of(const struct build *b, __u32 *first, __u8 *order)
+static struct xfib_nexthop word_of(struct build *b, __u32 *first, __u8 *order)
 {
 	if (b->verdict != XFIB_FORWARDED)
 		return nexthop_verdict_word(b->verdict);
@@ -377,6 +382,8 @@ static void path_update(struct fib *fib, struct path *path)
 		memcpy(path->fib.neigh, b.neigh, b.neighs * sizeof(*path->fib.neigh));
 	}
 	path->fib.neighs = b.neighs;
+	path->fib.lacking = b.lacking;
+	fib->paths_short |= b.lacking;
 	path->fib.ready = true;
 	path->fib.usable = b.verdict != XFIB_FORWARDED || b.hops || !b.legs;
 	path->fib.word = nexthop_bits(word);
@@ -489,8 +496,24 @@ __u32 path_leaf(struct fib *fib, struct path *path)
 	return path->fib.leaf;
 }
 
+/* Paths that lack a neighbour slot or buckets. */
+static void feed_short(struct fib *fib)
+{
+	if (!fib->paths_short)
+		return;
+	fib->paths_short = false;
+	for (__u32 i = 1; i < fib->m->paths.used; i++) {
+		struct path *path = path_at(&fib->m->paths, i);
+
+		if (path && path->fib.ready && path->fib.lacking)
+			path_update(fib, path);
+	}
+	publish_changes(fib);
+}
+
 void path_feed(struct fib *fib)
 {
+	feed_short(fib);
 	if (!fib->starved || fib->leaves.live > fib->leaves.last - fib->leaves.first)
 		return;
 	/* The flush asks for the leaf of every path again, in the order of the prefixes. */

@@ -2,7 +2,7 @@
 /*
  * A FIB engine: how the prefixes of one family lie in maps, behind one interface. Its reader is
  * bpf/fib4.h or fib6.h. An engine may queue what it is told until flush; whatever it cannot store is
- * taken out of the map, so that no old leaf stays, and reported.
+ * reported, for the caller to delete it: an old leaf may be there.
  */
 #pragma once
 

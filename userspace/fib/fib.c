@@ -35,6 +35,7 @@ void fib_done(struct fib *fib)
 	free(fib->l3if);
 	free(fib->member);
 	free(fib->changed);
+	free(fib->failed);
 	slots_done(&fib->l3ifs);
 	slots_done(&fib->leaves);
 	slots_done(&fib->neighs);
@@ -129,7 +130,7 @@ void fib_commit(struct fib *fib)
 	for (int f = 0; f < FAMILIES; f++)
 		if (fib->family[f].flush)
 			fib_flush(fib, f);
-	fib->sink->commit(fib->sink_arg);
+	leaf_commit(fib);
 	path_reap(fib);
 }
 

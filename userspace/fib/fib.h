@@ -76,8 +76,11 @@ struct fib {
 	struct buddy members;
 	struct path_change *changed; /* paths that are worked out and not published */
 	__u32 changes, changed_size;
+	struct failed_prefix *failed; /* that the map did not take in this batch */
+	__u32 fails, failed_size;
 	__u32 starved;	    /* paths without a leaf id */
 	__u32 neigh_overflow;
+	bool paths_short, neighs_short, l3ifs_short; /* some found no room: fib_heal() tries again */
 	__u64 own4[XFIB_OWN_BITS / 64];
 	struct adopted *adopted; /* what was in the maps before us and is not claimed yet */
 	__u32 tx[XFIB_PORTS];	  /* the device that a port's devmap entry leads to, 0: none */
@@ -159,6 +162,7 @@ bool fib_installed(const struct fib *fib, enum family family, struct addr prefix
 
 /* leaf.c */
 void leaf_update(struct fib *fib, enum family family, __u32 node, __u8 above);
+void leaf_commit(struct fib *fib); /* lets the sink write, and sees to what found no room */
 void leaf_default_publish(struct fib *fib, enum family family, struct xfib_nexthop word);
 /* adjacency.c: the leaf id of a path, assigned and published when first asked for. */
 __u32 path_leaf(struct fib *fib, struct path *path);
@@ -166,7 +170,9 @@ bool path_usable(struct fib *fib, struct path *path);
 void path_update_all(struct fib *fib, __u32 ifindex); /* 0: every path */
 void path_update_nexthop(struct fib *fib, __u32 id);
 void path_reap(struct fib *fib);
-void path_feed(struct fib *fib); /* leaf ids for paths that found none */
+void path_feed(struct fib *fib); /* what found no room tries again */
+void neigh_feed(struct fib *fib);
+void l3if_feed(struct fib *fib);
 struct xfib_nexthop path_word(struct fib *fib, struct path *path);
 /* neighbour.c */
 struct xfib_neigh neigh_row(const struct neigh_key *key); /* without an address */

@@ -252,6 +252,8 @@ static void update_record(struct fib *fib, struct link *link)
 	}
 	if (slot)
 		fib->l3if[slot] = record;
+	else
+		fib->l3ifs_short = true;
 	replace_l3if(fib, link, slot);
 }
 
@@ -301,6 +303,14 @@ void l3if_update(struct fib *fib, struct link *link, bool gone)
 	update_link(fib, link, gone);
 	if (lower && lower != link && lower->fib.port >= 0)
 		update_link(fib, lower, false);
+}
+
+void l3if_feed(struct fib *fib)
+{
+	if (!fib->l3ifs_short)
+		return;
+	fib->l3ifs_short = false;
+	l3if_update_all(fib);
 }
 
 void l3if_update_all(struct fib *fib)

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
 
 #include "fib.h"
 
@@ -238,8 +239,8 @@ static void install(struct fib *fib, enum family family, __u32 node)
 	}
 	if (ff->overflow && !n->installed)
 		set_shield(ff, n, catches_overflow(rib, node));
-	publish(fib, family, node);
 	clear_overflow(fib, family, n);
+	publish(fib, family, node);
 }
 
 static void withdraw(struct fib *fib, enum family family, __u32 node)
@@ -349,6 +350,54 @@ bool fib_installed(const struct fib *fib, enum family family, struct addr prefix
 	return node && fib->m->rib[family].node[node].installed;
 }
 
+/* A prefix that may be in the map with an old leaf; deleted when what covers it is known to punt. */
+struct failed_prefix {
+	enum family family;
+	struct addr prefix;
+	unsigned int len;
+};
+
+static void remember_failed(struct fib *fib, enum family family, struct addr prefix,
+			    unsigned int len)
+{
+	struct failed_prefix *list = fib->failed;
+
+	if (fib->fails == fib->failed_size) {
+		__u32 size = fib->failed_size ? 2 * fib->failed_size : 64;
+
+		list = realloc(fib->failed, size * sizeof(*list));
+		if (!list) {
+			fib->sink->route_del(fib->sink_arg, family, 0, prefix, len);
+			return;
+		}
+		fib->failed = list;
+		fib->failed_size = size;
+	}
+	list[fib->fails++] = (struct failed_prefix){ family, prefix, len };
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct failed_prefix *x = a, *y = b;
+
+	return (int)x->len - (int)y->len;
+}
+
+/* Shortest first, as all that is withdrawn. */
+void leaf_commit(struct fib *fib)
+{
+	fib->sink->commit(fib->sink_arg);
+	if (fib->fails > 1)
+		qsort(fib->failed, fib->fails, sizeof(*fib->failed), by_length);
+	for (__u32 i = 0; i < fib->fails; i++) {
+		const struct failed_prefix *p = &fib->failed[i];
+
+		if (!fib_installed(fib, p->family, p->prefix, p->len))
+			fib->sink->route_del(fib->sink_arg, p->family, 0, p->prefix, p->len);
+	}
+	fib->fails = 0;
+}
+
 void fib_route_failed(struct fib *fib, enum family family, struct addr prefix, unsigned int len)
 {
 	struct fib_family *ff = &fib->family[family];
@@ -363,47 +412,53 @@ void fib_route_failed(struct fib *fib, enum family family, struct addr prefix, u
 	ff->installed--;
 	count_leaf(ff, n->published, -1);
 	set_overflow(fib, family, node);
+	remember_failed(fib, family, prefix, len);
 }
 
-/*
- * Post-order: installs what overflowed while there is room, and lifts the markers that no prefix below
- * needs any more. Returns whether the node above must still catch an overflowed prefix.
- */
-static bool heal(struct fib *fib, enum family family, __u32 node)
+/* --- room again -------------------------------------------------------------------------------- */
+
+static void visit_heal(struct rib *rib, __u32 node, __u8 above, void *arg)
 {
-	struct fib_family *ff = &fib->family[family];
-	struct rib *rib = rib_of(fib, family);
+	struct fib *fib = arg;
+	struct fib_family *ff = &fib->family[rib->family];
 	struct rib_node *n = &rib->node[node];
-	bool below = false;
 
-	for (int i = 0; i < 2; i++)
-		if (n->child[i])
-			below |= heal(fib, family, n->child[i]);
-	if (n->overflow && ff->installed < ff->capacity) {
-		set_shield(ff, n, below);
-		publish(fib, family, node);
-		clear_overflow(fib, family, n);
-	}
-	if (n->overflow)
-		return true;
-	if (n->shield && !below) {
-		set_shield(ff, n, false);
-		if (node == RIB_ROOT)
-			leaf_default_changed(fib, family);
-		else
-			publish(fib, family, node);
-	}
-	return below && !n->installed;
+	if (!n->overflow || ff->installed >= ff->capacity)
+		return;
+	set_shield(ff, n, catches_overflow(rib, node));
+	clear_overflow(fib, rib->family, n);
+	publish(fib, rib->family, node);
 }
 
+static void visit_lift(struct rib *rib, __u32 node, __u8 above, void *arg)
+{
+	struct fib *fib = arg;
+	struct rib_node *n = &rib->node[node];
+
+	if (!n->shield || catches_overflow(rib, node))
+		return;
+	set_shield(&fib->family[rib->family], n, false);
+	if (node == RIB_ROOT)
+		leaf_default_changed(fib, rib->family);
+	else
+		publish(fib, rib->family, node);
+}
+
+/* What overflowed is in the map, or known not to be, before the markers above it are lifted. */
 void fib_heal(struct fib *fib)
 {
 	for (int f = 0; f < FAMILIES; f++) {
 		struct fib_family *ff = &fib->family[f];
+		bool freed = ff->freed;
 
-		if (ff->freed && (ff->overflow || ff->shields))
-			heal(fib, f, RIB_ROOT);
 		ff->freed = false;
+		if (!freed || !(ff->overflow || ff->shields))
+			continue;
+		rib_walk(rib_of(fib, f), RIB_ROOT, RIB_POST, visit_heal, RIB_NO_TABLE, fib);
+		leaf_commit(fib);
+		rib_walk(rib_of(fib, f), RIB_ROOT, RIB_POST, visit_lift, RIB_NO_TABLE, fib);
 	}
 	path_feed(fib);
+	neigh_feed(fib);
+	l3if_feed(fib);
 }

@@ -85,12 +85,11 @@ static void remove_key(struct engine *e, const void *key)
 		abort();
 }
 
-/* The old leaf must not stay where the new one could not be stored. */
+/* An old leaf stays until the caller has seen to what covers the prefix: it deletes it then. */
 static void give_up(struct engine *e, const void *key)
 {
 	struct xfib_lpm6 *grown;
 
-	remove_key(e, key);
 	if (e->losts == e->lost_size) {
 		e->lost_size = e->lost_size ? 2 * e->lost_size : 256;
 		grown = realloc(e->lost, e->lost_size * sizeof(*grown));

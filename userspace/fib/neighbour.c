@@ -75,13 +75,19 @@ static bool take_slot(struct fib *fib, struct neigh *n)
 	return true;
 }
 
+static void no_room(struct fib *fib)
+{
+	fib->neigh_overflow++;
+	fib->neighs_short = true;
+}
+
 static void set_index(struct fib *fib, struct neigh *n, bool on)
 {
 	struct xfib_neigh row = neigh_row(&n->key);
 	int err = fib->sink->neigh_index(fib->sink_arg, &row, on ? n->fib.slot : 0);
 
 	if (on && err)
-		fib->neigh_overflow++; /* destinations on this link stay in the kernel */
+		no_room(fib); /* destinations on this link stay in the kernel */
 	n->fib.indexed = on && !err;
 }
 
@@ -91,7 +97,7 @@ void neigh_update(struct fib *fib, struct neigh *n)
 	__u64 word = lladdr_bits(lladdr);
 
 	if (!n->fib.slot && (word || n->fib.refs) && !take_slot(fib, n)) {
-		fib->neigh_overflow++;
+		no_room(fib);
 		return;
 	}
 	if (!n->fib.slot)
@@ -136,4 +142,15 @@ void neigh_update_link(struct fib *fib, __u32 ifindex)
 	HASH_ITER(hh, fib->m->neighs, n, tmp)
 	if (n->key.ifindex == ifindex)
 		neigh_update(fib, n);
+}
+
+void neigh_feed(struct fib *fib)
+{
+	struct neigh *n, *tmp;
+
+	if (!fib->neighs_short)
+		return;
+	fib->neighs_short = false;
+	HASH_ITER(hh, fib->m->neighs, n, tmp)
+	neigh_update(fib, n);
 }

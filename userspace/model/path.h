@@ -52,6 +52,7 @@ struct path {
 		bool ready;    /* the rest is worked out */
 		bool usable;   /* false: the kernel skips routes that lead here */
 		bool changed;  /* published otherwise than it is now, within one event */
+		bool lacking;  /* some leg has no neighbour slot, or there are no buckets */
 		bool starved;  /* no leaf id was left */
 		__u16 leaf;    /* 0: none yet */
 		__u64 word;    /* struct xfib_nexthop, as published */
