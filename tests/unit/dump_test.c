@@ -194,7 +194,8 @@ static void history(__u64 seed)
 	struct world *w = t.w;
 
 	w->sink->queued = seed % 4 >= 2;
-	w->narrow = seed % 3;
+	if (seed % 3)
+		world_narrow(w);
 	w->loose = true;
 	t.ordered = seed % 7 < 4;
 	for (int i = 0; i < 40; i++)

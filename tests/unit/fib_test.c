@@ -41,7 +41,8 @@ static void history(__u64 seed)
 
 	w->sink->queued = queued;
 	w->dropping = seed % 4 == 3;
-	w->narrow = seed % 3 == 2;
+	if (seed % 3 == 2)
+		world_narrow(w);
 	w->flapping = seed % 2;
 	for (int i = 0; i < 40; i++)
 		world_op(w);

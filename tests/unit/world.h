@@ -45,11 +45,12 @@ struct world {
 	bool live;	       /* the daemon is there */
 	bool dropping;	       /* --drop-blackhole */
 	unsigned int capacity; /* prefixes of a family */
-	bool loose;	   /* messages of several sockets: what they say of one packet may mix */
-	bool partly;	   /* tables are too small: the answer may be a punt instead */
-	unsigned int busy; /* routes of a family to be kept to */
-	bool flapping;	   /* links come and go often */
-	bool narrow;	   /* few prefixes, so that each has several routes */
+	bool loose;	    /* messages of several sockets: what they say of one packet may mix */
+	bool partly;	    /* tables are too small: the answer may be a punt instead */
+	bool no_neighbours; /* ... among them those of neighbours and interfaces */
+	unsigned int busy;  /* routes of a family to be kept to */
+	bool flapping;	    /* links come and go often, and neighbours are there at once */
+	bool narrow;	    /* world_narrow() */
 
 	struct fib_port port[WORLD_PORTS];
 	struct probe probe[WORLD_PROBES];
@@ -61,6 +62,8 @@ struct world {
 
 struct world *world_new(__u64 seed);
 void world_free(struct world *w);
+void world_narrow(
+	struct world *w); /* before it starts: prefixes within each other, probes between them */
 
 /* The daemon starts: dumps everything, takes over the maps if they were in use, publishes. */
 void world_start(struct world *w);
@@ -75,6 +78,8 @@ struct naive_route world_route(struct world *w, enum family family); /* without 
 void world_op(struct world *w);
 /* The same, but routes only. */
 void world_route_op(struct world *w);
+/* All neighbours on a device answer. */
+void world_greet(struct world *w, int ifindex);
 /* Whatever changed aside (w->k, w->port): allowed from now on. */
 void world_allow(struct world *w);
 /* Nothing but what the kernel says now is allowed any more. */
