@@ -250,6 +250,7 @@ static int adopt_maps(struct daemon *d)
 		.ports = d->gen->ports,
 		.l3ifs = d->gen->l3ifs,
 		.nexthops = d->gen->nexthops,
+		.members = d->gen->members,
 		.neighs = d->gen->neighs,
 	};
 	int err;

@@ -34,6 +34,7 @@ void fib_done(struct fib *fib)
 {
 	free(fib->l3if);
 	free(fib->member);
+	adopted_free(fib->adopted);
 	free(fib->changed);
 	free(fib->failed);
 	slots_done(&fib->l3ifs);
@@ -115,9 +116,10 @@ void fib_start(struct fib *fib)
 	fib->started = true;
 	for (__u32 v = 1; v < XFIB_VERDICT_MAX; v++)
 		fib->sink->nexthop(fib->sink_arg, v, nexthop_verdict_word(v));
-	l3if_update_all(fib);
+	l3if_start(fib);
 	HASH_ITER(hh, fib->m->neighs, neigh, tmp)
 	neigh_update(fib, neigh);
+	adopt_silence(fib);
 	own4_update(fib);
 	fib_flush(fib, IP4);
 	fib_flush(fib, IP6);

@@ -151,7 +151,7 @@ void fib_replay(struct fib *fib, const struct fib_sink *sink, void *arg);
 struct fib_maps {
 	const struct xfib_port *ports;
 	const struct xfib_l3if *l3ifs;
-	const struct xfib_nexthop *nexthops;
+	const struct xfib_nexthop *nexthops, *members;
 	const struct xfib_neigh *neighs;
 };
 int fib_adopt(struct fib *fib, const struct fib_maps *maps);
@@ -183,6 +183,7 @@ void neigh_update_link(struct fib *fib, __u32 ifindex);
 bool neigh_usable(const struct neigh *neigh);
 /* l3if.c */
 void l3if_update(struct fib *fib, struct link *link, bool gone);
+void l3if_start(struct fib *fib);
 void l3if_update_all(struct fib *fib);
 void own4_update(struct fib *fib);
 void tx_end(struct fib *fib); /* devmap entries whose grace period has passed */
@@ -190,6 +191,8 @@ void tx_end(struct fib *fib); /* devmap entries whose grace period has passed */
 __u32 adopt_l3if(struct fib *fib, const struct xfib_l3if *record);
 __u32 adopt_neigh(struct fib *fib, const struct neigh_key *key, __u64 *word);
 __u32 adopt_nexthop(struct fib *fib, __u64 word);
+void adopt_silence(struct fib *fib);
+void adopted_free(struct adopted *adopted);
 
 static inline __u64 nexthop_bits(struct xfib_nexthop nh)
 {

@@ -321,6 +321,17 @@ void l3if_update_all(struct fib *fib)
 	update_link(fib, link, false);
 }
 
+void l3if_start(struct fib *fib)
+{
+	/* What a dead daemon left: slots of devices that are not there or not ports any more. */
+	for (unsigned int i = 0; i < XFIB_PORTS; i++)
+		if (fib->tx[i] && !(fib->port[i].attached && fib->port[i].ifindex == fib->tx[i]))
+			fib->tx_gone |= 1ull << i;
+	l3if_update_all(fib);
+	for (unsigned int i = 0; i < XFIB_PORTS; i++)
+		publish_port(fib, i);
+}
+
 void fib_set_port(struct fib *fib, unsigned int slot, __u32 ifindex, bool attached)
 {
 	struct fib_port *p = &fib->port[slot];

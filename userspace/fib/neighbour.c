@@ -66,6 +66,7 @@ static bool take_slot(struct fib *fib, struct neigh *n)
 
 	n->fib.word = 0;
 	n->fib.slot = adopt_neigh(fib, &n->key, &n->fib.word);
+	n->fib.unsure = n->fib.slot;
 	if (n->fib.slot)
 		return true;
 	n->fib.slot = slots_get(&fib->neighs);
@@ -89,26 +90,33 @@ static void set_index(struct fib *fib, struct neigh *n, bool on)
 	if (on && err)
 		no_room(fib); /* destinations on this link stay in the kernel */
 	n->fib.indexed = on && !err;
+	n->fib.unsure = false;
 }
 
 void neigh_update(struct fib *fib, struct neigh *n)
 {
 	struct xfib_lladdr lladdr = wanted_lladdr(fib, n);
 	__u64 word = lladdr_bits(lladdr);
+	bool needed = word || n->fib.refs;
 
-	if (!n->fib.slot && (word || n->fib.refs) && !take_slot(fib, n)) {
+	if (!n->fib.slot && needed && !take_slot(fib, n)) {
 		no_room(fib);
 		return;
 	}
 	if (!n->fib.slot)
 		return;
+	if (fib->adopted && word != n->fib.word) {
+		/* Stale prefixes may lead here: at the end of the adoption. */
+		lladdr = (struct xfib_lladdr){};
+		word = 0;
+	}
 	if (word != n->fib.word) {
 		fib->sink->lladdr(fib->sink_arg, n->fib.slot, lladdr);
 		n->fib.word = word;
 	}
-	if (n->fib.indexed != !!word)
+	if (n->fib.indexed != !!word || n->fib.unsure)
 		set_index(fib, n, !!word);
-	if (!word && !n->fib.refs) {
+	if (!needed) {
 		slots_retire(&fib->neighs, n->fib.slot);
 		n->fib.slot = 0;
 	}

@@ -39,6 +39,7 @@ struct neigh {
 		__u32 slot;   /* in neighs, 0: none */
 		__u64 word;   /* struct xfib_lladdr, as published */
 		bool indexed; /* in neigh4 or neigh6 */
+		bool unsure;  /* of that: the slot was a dead daemon's */
 	} fib;
 };
 
