@@ -94,7 +94,9 @@ static bool begin(struct sink *s)
 		return false;
 	flush(s);
 	s->now++;
-	return true;
+	if (s->dies_at && s->now >= s->dies_at)
+		s->frozen = true;
+	return !s->frozen;
 }
 
 static void end(struct sink *s)
@@ -198,7 +200,8 @@ static void put_neigh(void *arg, __u32 slot, const struct xfib_neigh *neigh)
 		return;
 	check(s, slot && slot < XFIB_NEIGHS, "neighbour %u out of range", slot);
 	check(s, use_cold(s, &s->neigh_use[slot]),
-	      "neighbour %u changed while a packet may look at it", slot);
+	      "neighbour %u changed while a packet may look at it: %u references", slot,
+	      s->neigh_use[slot].refs);
 	check(s, !s->neighs[slot].lladdr.tag, "neighbour %u: a new key under a live address", slot);
 	check(s, neigh->ifindex, "neighbour %u without an interface", slot);
 	s->changed.neigh++;
@@ -340,7 +343,7 @@ static void put_nexthop(void *arg, __u32 id, struct xfib_nexthop nh)
 		      "leaf %u is used again while a packet may have it", id);
 	}
 	ref_nexthop(s, nh, true);
-	s->changed.nexthop += nexthop_bits(nh) != nexthop_bits(old);
+	s->changed.nexthop += nexthop_bits(nh) && nexthop_bits(nh) != nexthop_bits(old);
 	s->nexthops[id] = nh;
 	ref_nexthop(s, old, false);
 	end(s);

@@ -70,8 +70,9 @@ struct sink_index {
 };
 
 struct sink {
-	bool queued; /* routes wait for a row of another kind or the commit */
-	bool frozen; /* rows are lost: the daemon is dead */
+	bool queued;   /* routes wait for a row of another kind or the commit */
+	bool frozen;   /* rows are lost: the daemon is dead */
+	__u64 dies_at; /* the row from which on it is, 0: none */
 	bool full_refuses; /* a full trie takes no new value for a prefix that it has (kernels before 6.13) */
 	struct fib *fib;			   /* who is told of prefixes that found no room */
 	unsigned int index_capacity;		   /* of neigh4 and neigh6 each, 0: no limit */

@@ -1342,6 +1342,7 @@ static void adopt(struct world *w)
 		.ports = w->sink->ports,
 		.l3ifs = w->sink->l3ifs,
 		.nexthops = w->sink->nexthops,
+		.members = w->sink->members,
 		.neighs = w->sink->neighs,
 	};
 
@@ -1383,6 +1384,7 @@ void world_stop(struct world *w)
 	w->live = false;
 	w->graceful = false;
 	w->sink->frozen = false;
+	w->sink->dies_at = 0;
 	w->sink->queue.len = 0;
 	w->sink->row = NULL;
 	fib_done(&w->fib);
