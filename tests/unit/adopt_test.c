@@ -14,7 +14,7 @@
 
 #include "world.h"
 
-enum { SEEDS = 24, RESTARTS = 50 };
+enum { SEEDS = 16, RESTARTS = 50 };
 
 static void turn(struct world *w, unsigned int ops)
 {

@@ -13,7 +13,7 @@
 
 #include "world.h"
 
-enum { SEEDS = 40, STEPS = 1500, UNREAD = 4096 };
+enum { SEEDS = 80, STEPS = 1500, UNREAD = 4096 };
 
 /* The dump under way, as the kernel and the daemon see it. */
 struct dump {
