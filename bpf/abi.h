@@ -179,8 +179,14 @@ _Static_assert(sizeof(struct xfib_lpm4) == 12 && sizeof(struct xfib_lpm6) == 24,
 #define XFIB_LEAF_TABLE(value) ((value) >> 16) /* enum xfib_table */
 #define XFIB_LEAF_VALUE(leaf, table) ((__u32)(table) << 16 | (leaf))
 
-/* The order in which the kernel's default rules ask the tables; TABLE_MARKER before all of them. */
-enum xfib_table { XFIB_TABLE_MARKER, XFIB_TABLE_LOCAL, XFIB_TABLE_MAIN, XFIB_TABLE_DEFAULT, XFIB_TABLE_COUNT };
+/*
+ * The order in which the kernel's default rules ask the tables. MARKER: before all of them. OWN: own IPv4
+ * addresses, for the case that somebody took their local routes away (see is_own_ip4()).
+ */
+enum xfib_table {
+	XFIB_TABLE_MARKER, XFIB_TABLE_LOCAL, XFIB_TABLE_OWN, XFIB_TABLE_MAIN, XFIB_TABLE_DEFAULT,
+	XFIB_TABLE_COUNT
+};
 
 /*
  * Leaf ids: 0 is what covers everything that has no longer prefix, the default route (so that its

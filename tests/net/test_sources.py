@@ -62,6 +62,11 @@ def test_a_broadcast_source_is_dropped_after_a_route_with_a_realm(routed):
     routed.check(packet(host4(2)), verdict="forwarded", out="p1")
 
 
+def test_a_broadcast_source_is_dropped_after_a_multipath_route_with_a_realm(routed):
+    routed.ip(f"route add 10.8.0.0/16 nexthop via {host4(1)} nexthop via {host4(2)} realm 5")
+    refused(routed, BROADCAST, RPF)
+
+
 # --- local routes of somebody's own ---
 
 @pytest.mark.parametrize("protocol", ("kernel", "static", "boot"))
@@ -77,6 +82,19 @@ def test_once_there_was_a_local_route_of_ones_own_sources_are_looked_at(routed):
 
 
 # --- own addresses ---
+
+def test_an_own_source_is_dropped_when_its_local_route_is_gone(routed):
+    routed.ip(f"route del local {router4(2)} dev p2 table local")
+    refused(routed, router4(2), OWN)
+
+
+def test_an_own_source_of_two_ports_is_dropped_as_long_as_one_has_it(routed):
+    routed.ip("addr add 172.16.5.5/32 dev p1", "addr add 172.16.5.5/32 dev p2",
+              "addr del 172.16.5.5/32 dev p1")
+    refused(routed, "172.16.5.5", OWN)
+    routed.ip("addr del 172.16.5.5/32 dev p2")
+    routed.check(packet("172.16.5.5"), verdict="forwarded", out="p1")
+
 
 FULL = [f"route add 10.{10 + i}.0.0/16 via {host4(1)}" for i in range(60)]
 

@@ -52,6 +52,8 @@ static __u32 type_verdict(const struct fib *fib, __u8 type)
 		return XFIB_PUNT_THROW;
 	case PATH_PROXY:
 		return XFIB_PUNT_PROXY;
+	case PATH_OWN:
+		return XFIB_PUNT_LOCAL;
 	default:
 		return XFIB_PUNT_UNSUPPORTED_ROUTE;
 	}

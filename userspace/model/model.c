@@ -390,14 +390,56 @@ static int host_apply(struct model *m, struct host_addr **set, enum nl_table tab
 	return 1;
 }
 
+/*
+ * The kernel may answer for a proxied IPv6 address instead of forwarding to it
+ * (ip6_forward_proxy_check()). It refuses packets from an own IPv4 address, and finds that out in its
+ * list of addresses (inet_lookup_ifaddr_rcu()): their local routes may be gone.
+ */
+static const struct host_mark proxy_mark = { IP6, XFIB_TABLE_MARKER, PATH_PROXY };
+static const struct host_mark own_mark = { IP4, XFIB_TABLE_OWN, PATH_OWN };
+
+static void unmark_host(struct model *m, const struct host_addr *set, struct host_mark mark,
+			struct addr addr)
+{
+	const struct host_addr *host;
+
+	for (host = set; host; host = host->hh.next)
+		if (host->key.family == mark.family && addr_equal(host->key.addr, addr))
+			return; /* another interface has it as well */
+	model_unmark_host(m, mark, addr);
+}
+
+/* What finds no room is forgotten, so that the next dump tries again. */
+static int mark_host(struct model *m, struct host_addr **set, enum nl_table table,
+		     struct host_mark mark, const struct neigh_key *key)
+{
+	int err = model_mark_host(m, mark, key->addr);
+	struct host_addr *host;
+
+	if (!err)
+		return 0;
+	HASH_FIND(hh, *set, key, sizeof(*key), host);
+	HASH_DEL(*set, host);
+	free(host);
+	m->wanted |= 1u << table;
+	return err;
+}
+
 static int apply_addr(struct model *m, const struct event *ev)
 {
 	struct neigh_key key = host_key(ev->addr.family, ev->addr.ifindex, ev->addr.addr);
 	int changed = host_apply(m, &m->own, NL_ADDRS, ev, &key);
 
-	if (changed > 0 && ev->addr.family == IP4)
-		m->hooks->own(m->hooks_arg);
-	return changed < 0 ? changed : 0;
+	int err = 0;
+
+	if (changed <= 0 || ev->addr.family != IP4)
+		return changed < 0 ? changed : 0;
+	if (ev->del)
+		unmark_host(m, m->own, own_mark, key.addr);
+	else
+		err = mark_host(m, &m->own, NL_ADDRS, own_mark, &key);
+	m->hooks->own(m->hooks_arg);
+	return err;
 }
 
 bool model_has_ip4_addr(const struct model *m, __u32 ifindex)
@@ -406,16 +448,6 @@ bool model_has_ip4_addr(const struct model *m, __u32 ifindex)
 
 	for (own = m->own; own; own = own->hh.next)
 		if (own->key.family == IP4 && own->key.ifindex == ifindex)
-			return true;
-	return false;
-}
-
-static bool proxied(const struct model *m, struct addr addr)
-{
-	const struct host_addr *host;
-
-	for (host = m->proxies; host; host = host->hh.next)
-		if (addr_equal(host->key.addr, addr))
 			return true;
 	return false;
 }
@@ -430,7 +462,10 @@ static int apply_proxy(struct model *m, const struct event *ev)
 	changed = host_apply(m, &m->proxies, NL_PROXIES, ev, &key);
 	if (changed <= 0)
 		return changed;
-	return ev->del && proxied(m, key.addr) ? 0 : model_mark_proxy(m, key.addr, ev->del);
+	if (!ev->del)
+		return mark_host(m, &m->proxies, NL_PROXIES, proxy_mark, &key);
+	unmark_host(m, m->proxies, proxy_mark, key.addr);
+	return 0;
 }
 
 /* --- rules --------------------------------------------------------------------------------- */
@@ -770,22 +805,23 @@ void model_dump_begin(struct model *m, enum nl_table table)
 				rule->dumped = 0;
 }
 
-static void sweep_hosts(struct model *m, struct host_addr **set, enum nl_table table)
+static void sweep_hosts(struct model *m, struct host_addr **set, enum nl_table table,
+			struct host_mark mark)
 {
 	struct host_addr *host, *tmp;
 	bool own4 = false;
 
 	HASH_ITER(hh, *set, host, tmp)
 	{
-		struct addr addr = host->key.addr;
+		struct neigh_key key = host->key;
 
 		if (host->generation == m->table[table].generation)
 			continue;
-		own4 |= table == NL_ADDRS && host->key.family == IP4;
+		own4 |= table == NL_ADDRS && key.family == IP4;
 		HASH_DEL(*set, host);
 		free(host);
-		if (table == NL_PROXIES && !proxied(m, addr))
-			model_mark_proxy(m, addr, true);
+		if (key.family == mark.family)
+			unmark_host(m, *set, mark, key.addr);
 	}
 	if (own4)
 		m->hooks->own(m->hooks_arg);
@@ -805,10 +841,10 @@ void model_dump_end(struct model *m, enum nl_table table)
 			link_remove(m, link);
 		break;
 	case NL_ADDRS:
-		sweep_hosts(m, &m->own, NL_ADDRS);
+		sweep_hosts(m, &m->own, NL_ADDRS, own_mark);
 		break;
 	case NL_PROXIES:
-		sweep_hosts(m, &m->proxies, NL_PROXIES);
+		sweep_hosts(m, &m->proxies, NL_PROXIES, proxy_mark);
 		break;
 	case NL_RULES4:
 	case NL_RULES6:

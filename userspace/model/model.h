@@ -202,7 +202,14 @@ bool model_rules_default(const struct model *m, enum family family, __u32 *prior
 int model_apply_route(struct model *m, const struct event *ev);
 void model_look_up_sources(struct model *m);
 bool model_has_ip4_addr(const struct model *m, __u32 ifindex);
-int model_mark_proxy(struct model *m, struct addr addr, bool del);
+/* Hosts that stay in the kernel whatever its routes say: `table` and `type` are XFIB_TABLE_* and PATH_*. */
+struct host_mark {
+	enum family family;
+	enum xfib_table table;
+	__u8 type;
+};
+int model_mark_host(struct model *m, struct host_mark mark, struct addr addr);
+void model_unmark_host(struct model *m, struct host_mark mark, struct addr addr);
 void model_sweep_routes(struct model *m, enum family family);
 void model_set_full(struct model *m, enum family family, bool full);
 

@@ -26,7 +26,7 @@ struct path_leg {
 /* The hash key: this header and `legs` legs behind it, every byte defined. */
 struct path_key {
 	__u8 family;	/* of the route */
-	__u8 type;	/* RTN_*, or PATH_PROXY */
+	__u8 type;	/* RTN_*, PATH_PROXY or PATH_OWN */
 	__u8 encap;	/* bool: some leg has an encapsulation */
 	__u8 modelled;	/* bool: all legs are here, and the route has no lifetime */
 	__u32 mtu;	/* 0: none */
@@ -38,6 +38,7 @@ struct path_key {
 	struct path_leg leg[];
 };
 #define PATH_PROXY 255
+#define PATH_OWN   254
 
 struct path {
 	UT_hash_handle hh;

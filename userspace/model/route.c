@@ -417,39 +417,47 @@ int model_apply_route(struct model *m, const struct event *ev)
 	return err < 0 ? no_room(m, route->family) : 0;
 }
 
-/*
- * The kernel may answer for a proxied IPv6 address instead of forwarding to it
- * (ip6_forward_proxy_check()), so its /128 stays in the kernel, before any table.
- */
-int model_mark_proxy(struct model *m, struct addr addr, bool del)
+int model_mark_host(struct model *m, struct host_mark mark, struct addr addr)
 {
 	const struct event add = { .kind = EVENT_ROUTE };
-	struct path_key key = { .family = IP6, .type = PATH_PROXY, .modelled = 1 };
-	struct rib_route id = { .table = XFIB_TABLE_MARKER };
-	struct rib *rib = &m->rib[IP6];
+	struct path_key key = { .family = mark.family, .type = mark.type, .modelled = 1 };
+	struct rib_route id = { .table = mark.table };
+	struct rib *rib = &m->rib[mark.family];
 	struct path *path;
 	__u32 node;
 	__u8 above;
 	int err;
 
-	if (del) {
-		node = rib_node_find(rib, addr, 128, &above);
-		if (!node)
-			return 0;
-		route_del(m, rib, node, &id, &key);
-		prefix_changed(m, IP6, node, above, false);
-		return 0;
-	}
-	err = rib_node_get(rib, addr, 128, &node, &above);
-	if (err)
-		return no_room(m, IP6);
+	if (rib_node_get(rib, addr, family_bits(mark.family), &node, &above))
+		return no_room(m, mark.family);
 	path = path_get(&m->paths, &key);
 	if (!path)
-		return -ENOMEM;
+		return no_room(m, mark.family);
 	id.path = path->index;
 	err = route_add(m, rib, node, &id, path, &add);
-	prefix_changed(m, IP6, node, above, false);
-	return err < 0 ? no_room(m, IP6) : 0;
+	prefix_changed(m, mark.family, node, above, false);
+	return err < 0 ? no_room(m, mark.family) : 0;
+}
+
+void model_unmark_host(struct model *m, struct host_mark mark, struct addr addr)
+{
+	struct path_key key = { .family = mark.family, .type = mark.type, .modelled = 1 };
+	const struct rib_route id = { .table = mark.table };
+	struct rib *rib = &m->rib[mark.family];
+	__u32 node;
+	__u8 above;
+
+	node = rib_node_find(rib, addr, family_bits(mark.family), &above);
+	if (!node)
+		return;
+	route_del(m, rib, node, &id, &key);
+	prefix_changed(m, mark.family, node, above, false);
+}
+
+/* Of model_mark_host(): no dump of the routes tells it. */
+static bool is_mark(const struct rib_route *route)
+{
+	return route->table == XFIB_TABLE_MARKER || route->table == XFIB_TABLE_OWN;
 }
 
 struct sweep {
@@ -465,7 +473,7 @@ static void sweep_node(struct rib *rib, __u32 node, __u8 above, void *arg)
 
 	for (r = first; r; r = next) {
 		next = rib->route[r].next;
-		if (rib->route[r].table == XFIB_TABLE_MARKER ||
+		if (is_mark(&rib->route[r]) ||
 		    rib->route[r].generation == s->m->table[s->table].generation)
 			continue;
 		route_remove(s->m, rib, node, r);

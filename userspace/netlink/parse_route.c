@@ -57,8 +57,8 @@ static void parse_leg_attr(const struct attr *a, enum family f, struct leg *leg,
 static void parse_multipath(struct span legs, struct route_event *route, const char **why)
 {
 	struct rtnexthop rtnh;
+	struct leg beyond, *leg;
 	struct span attrs;
-	struct leg *leg;
 	struct attr a;
 	size_t step;
 
@@ -70,16 +70,14 @@ static void parse_multipath(struct span legs, struct route_event *route, const c
 			fail(why, "leg length out of bounds");
 			return;
 		}
-		if (route->legs == NEXTHOP_LEGS_MAX) {
-			route->truncated = true;
-			return;
-		}
-
-		leg = &route->leg[route->legs++];
+		route->truncated = route->legs == NEXTHOP_LEGS_MAX;
+		leg = route->truncated ? &beyond : &route->leg[route->legs++];
 		init_leg(leg, rtnh.rtnh_ifindex, rtnh.rtnh_hops + 1, rtnh.rtnh_flags);
 		attrs = (struct span){ legs.data + sizeof(rtnh), rtnh.rtnh_len - sizeof(rtnh) };
-		for_each_attr(&a, attrs, why)
+		for_each_attr(&a, attrs, why) {
 			parse_leg_attr(&a, route->family, leg, why);
+			route->flow |= a.type == RTA_FLOW;
+		}
 
 		step = RTNH_ALIGN(rtnh.rtnh_len);
 		if (step > legs.len)
