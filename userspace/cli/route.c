@@ -62,10 +62,8 @@ struct output {
 static const char *table_name(__u32 table)
 {
 	static const char *const names[XFIB_TABLE_COUNT] = {
-		[XFIB_TABLE_MARKER] = "marker",
-		[XFIB_TABLE_LOCAL] = "local",
-		[XFIB_TABLE_OWN] = "own",
-		[XFIB_TABLE_MAIN] = "main",
+		[XFIB_TABLE_MARKER] = "marker",	  [XFIB_TABLE_LOCAL] = "local",
+		[XFIB_TABLE_OWN] = "own",	  [XFIB_TABLE_MAIN] = "main",
 		[XFIB_TABLE_DEFAULT] = "default",
 	};
 
