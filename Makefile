@@ -31,6 +31,7 @@ LDLIBS  = $(shell pkg-config --libs $(PKGS))
 COMMON  := $(wildcard userspace/common/*.c)
 NETLINK := $(wildcard userspace/netlink/*.c)
 MODEL   := $(wildcard userspace/model/*.c userspace/fib/*.c)
+TRIE    := userspace/fib/trie.c userspace/fib/slots.c userspace/model/rib.c
 LOADER  := $(wildcard loader/*.c)
 DAEMON  := $(wildcard userspace/daemon/*.c)
 CLI     := $(wildcard userspace/cli/*.c)
@@ -68,7 +69,7 @@ $(B)/xfibd: $(call objs,$(COMMON) $(NETLINK) $(MODEL) $(LOADER) $(DAEMON)) $(B)/
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LDLIBS) -lpthread
 
-$(B)/xfib: $(call objs,$(COMMON) $(NETLINK) $(LOADER) $(CLI)) $(B)/loader/objects.o
+$(B)/xfib: $(call objs,$(COMMON) $(NETLINK) $(TRIE) $(LOADER) $(CLI)) $(B)/loader/objects.o
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LDLIBS)
 

@@ -17,7 +17,7 @@
 
 #include <linux/types.h>
 
-#define XFIB_ABI 1u
+#define XFIB_ABI 2u
 
 #define XFIB_PORTS	64	/* XDP attachments; also the size of the devmap */
 #define XFIB_QUEUES	64	/* counted receive queues per port; higher ones share the last counter */
@@ -101,12 +101,14 @@ _Static_assert(XFIB_VERDICT_MAX <= XFIB_VERDICTS_MAX, "verdicts are leaf ids 1..
 
 /*
  * rodata of one program. slot: the port this program serves. twin: never attached, only run by
- * BPF_PROG_TEST_RUN; it skips the ingress device check and returns XFIB_TWIN_RESULT().
+ * BPF_PROG_TEST_RUN; it skips the ingress device check and returns XFIB_TWIN_RESULT(). trie_mask: the
+ * size of trie4 and trie6 less one; 0: that family is looked up in its LPM trie.
  */
 struct xfib_config {
 	__u32 slot;
 	__u32 twin;
 	__u64 hash_seed; /* of the multipath hash: the same in all programs of an instance */
+	__u64 trie_mask[2];
 };
 
 /* What the twin returns: XDP action, verdict and the leaf id that decided (0 = none reached). */
@@ -196,6 +198,52 @@ enum xfib_table {
 #define XFIB_NH_FIRST	  64u
 #define XFIB_NH_LAST	  (XFIB_NEXTHOPS - 2 * XFIB_FIBS - 1)
 #define XFIB_NH_DEFAULT(fib, ip6) (XFIB_NEXTHOPS - 2 * XFIB_FIBS + 2 * (fib) + (ip6))
+
+/* --- route, compiled: what the trie engine lays in memory --------------------------------------- */
+
+/*
+ * trie4, trie6: blocks, led to by entries; trie_roots[XFIB_TRIE_ROOT(fib, ip6)]: the entry of a whole FIB.
+ * The maps have one element of the size that the table generation was made with, a power of two, and
+ * XFIB_TRIE_PAD bytes; where a family has the lpm engine they are the pad alone. An entry is a word of 32 bits: a leaf id, or XFIB_TRIE_BLOCK | kind << 27 | number of the first unit. A walk
+ * takes the address bits from the top, each block uses up some:
+ *
+ *   TABLE    2^bits entries, indexed by the next 4, 8, 12 or 16 bits         words
+ *   LEAVES   2^bits leaf ids of 16 bits, indexed by the next 4, 8 or 12 bits words
+ *   SKIP     struct xfib_trie_skip: compares the next `len` bits             slot, but for the word `inside`
+ *   RECORD n n words of 64 bits, each two boundaries, then 2n + 1 leaf ids: ranges of the next 31 bits
+ *            in order; leaf i is for the addresses from boundary i - 1 on    slot
+ *
+ * Boundaries are 31 bits in halves of a word whose top bits are zero, so that one subtraction compares
+ * two; those that are not needed are 2^31. No record crosses a cache line.
+ */
+#define XFIB_TRIE_UNIT	16u
+#define XFIB_TRIE_MAX	(1u << 27) /* bytes of a family */
+#define XFIB_TRIE_PAD	64u	   /* that a record may be read beyond its first byte */
+#define XFIB_TRIE_ROOTS (2 * XFIB_FIBS)
+#define XFIB_TRIE_ROOT(fib, ip6) (2 * (fib) + (ip6))
+#define XFIB_TRIE_BLOCK (1u << 31)
+#define XFIB_TRIE_KIND(entry) ((entry) >> 27 & 15)
+#define XFIB_TRIE_OFFSET(entry) ((__u64)((entry) & 0x7ffffff) * XFIB_TRIE_UNIT)
+#define XFIB_TRIE_ENTRY(kind, unit) (XFIB_TRIE_BLOCK | (__u32)(kind) << 27 | (unit))
+
+enum xfib_trie_kind {
+	XFIB_TRIE_TABLE, /* + bits / 4 - 1 */
+	XFIB_TRIE_LEAVES = 4,
+	XFIB_TRIE_SKIP = 8,
+	XFIB_TRIE_RECORD = 10, /* + n, 1..XFIB_TRIE_RECORD_WORDS */
+};
+#define XFIB_TRIE_BITS(kind) (4 * ((kind) & 3) + 4) /* of TABLE and LEAVES */
+#define XFIB_TRIE_BITS_MAX   16
+#define XFIB_TRIE_RECORD_WORDS 5 /* 62 bytes */
+#define XFIB_TRIE_RECORD_BITS  31
+
+struct xfib_trie_skip {
+	__u64 bits;    /* what is expected, from the top; behind len: zero */
+	__u32 inside;  /* entry */
+	__u16 outside; /* leaf id */
+	__u16 len;     /* 1..63 */
+};
+_Static_assert(sizeof(struct xfib_trie_skip) == XFIB_TRIE_UNIT, "one unit");
 
 /* --- next hop ------------------------------------------------------------------------------ */
 
@@ -311,7 +359,7 @@ struct xfib_intent {
 	char error[96];	  /* why it is not attached, "" if it is */
 };
 
-enum xfib_engine { XFIB_ENGINE_LPM };
+enum xfib_engine { XFIB_ENGINE_LPM, XFIB_ENGINE_TRIE };
 
 enum xfib_sync { XFIB_SYNC_NONE, XFIB_SYNC_DUMPING, XFIB_SYNC_DIRTY, XFIB_SYNC_SYNCED };
 
@@ -370,5 +418,6 @@ struct xfib_status {
 /* X(map, generation?): every pinned map; the pin has the map's name. */
 #define XFIB_MAPS(X) \
 	X(meta, 0) X(intent, 0) X(status, 0) X(ctl, 0) X(counters, 0) X(tx, 0) \
-	X(ports, 1) X(l3ifs, 1) X(own4, 1) X(lpm4, 1) X(lpm6, 1) X(nexthops, 1) X(members, 1) \
+	X(ports, 1) X(l3ifs, 1) X(own4, 1) X(lpm4, 1) X(lpm6, 1) X(trie_roots, 1) X(trie4, 1) X(trie6, 1) \
+	X(nexthops, 1) X(members, 1) \
 	X(neighs, 1) X(neigh4, 1) X(neigh6, 1) X(hits, 1) X(grace, 1)

@@ -5,13 +5,29 @@
  */
 #pragma once
 
-#include "maps.h"
+#include "config.h"
+#include "trie.h"
 
-/* Returns a leaf id; 0 where no prefix longer than the default route covers the address. */
-static __always_inline __u32 fib4_lookup(__u32 fib, __be32 addr)
+enum { FIB4_STEPS = 3 }; /* 16, 8 and 8 bits */
+
+static __always_inline __u32 fib4_trie(__u32 fib, __be32 addr)
+{
+	const struct trie_memory m = { trie4, cfg.trie_mask[0] };
+	const struct trie_key key = { (__u64)bpf_ntohl(addr) << 32, 0 };
+
+	return trie_lookup(m, trie_roots[XFIB_TRIE_ROOT(fib, 0) & (XFIB_TRIE_ROOTS - 1)], key, FIB4_STEPS);
+}
+
+static __always_inline __u32 fib4_lpm(__u32 fib, __be32 addr)
 {
 	struct xfib_lpm4 key = { .prefixlen = XFIB_LPM_FIB_BITS + 32, .fib = fib, .addr = addr };
 	const __u32 *value = bpf_map_lookup_elem(&lpm4, &key);
 
 	return value ? XFIB_LEAF(*value) : 0;
+}
+
+/* Returns a leaf id; 0 where no prefix longer than the default route covers the address. */
+static __always_inline __u32 fib4_lookup(__u32 fib, __be32 addr)
+{
+	return cfg.trie_mask[0] ? fib4_trie(fib, addr) : fib4_lpm(fib, addr);
 }

@@ -18,6 +18,10 @@ struct xfib_ctl ctl FLAT(ctl);
 struct xfib_port ports[XFIB_PORTS] FLAT(ports);
 struct xfib_l3if l3ifs[XFIB_L3IFS] FLAT(l3ifs);
 __u64 own4[XFIB_OWN_BITS / 64] FLAT(own4);
+__u32 trie_roots[XFIB_TRIE_ROOTS] FLAT(trie_roots);
+/* The loader makes these as large as the tables need (abi.h): only the address is taken from here. */
+__u8 trie4[XFIB_TRIE_MAX + XFIB_TRIE_PAD] FLAT(trie4);
+__u8 trie6[XFIB_TRIE_MAX + XFIB_TRIE_PAD] FLAT(trie6);
 struct xfib_nexthop nexthops[XFIB_NEXTHOPS] FLAT(nexthops);
 struct xfib_nexthop members[XFIB_MEMBERS] FLAT(members);
 struct xfib_neigh neighs[XFIB_NEIGHS] FLAT(neighs);

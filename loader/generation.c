@@ -55,6 +55,12 @@ static void **flat_memory(struct generation *gen, enum xfib_map map)
 		return (void **)&gen->l3ifs;
 	case XFIB_MAP_own4:
 		return (void **)&gen->own4;
+	case XFIB_MAP_trie_roots:
+		return (void **)&gen->trie_roots;
+	case XFIB_MAP_trie4:
+		return (void **)&gen->trie4;
+	case XFIB_MAP_trie6:
+		return (void **)&gen->trie6;
 	case XFIB_MAP_nexthops:
 		return (void **)&gen->nexthops;
 	case XFIB_MAP_members:
@@ -87,14 +93,18 @@ static void cleanup_generation(struct generation **gen)
 	generation_free(*gen);
 }
 
-static int trie_capacity(int fd, __u32 *capacity)
+static int read_capacity(const struct generation *gen, enum xfib_map lpm, enum xfib_map trie,
+			 __u32 *routes, __u32 *bytes)
 {
 	struct bpf_map_info info = {};
 	__u32 len = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+	if (bpf_obj_get_info_by_fd(gen->fd[lpm], &info, &len))
 		return -errno;
-	*capacity = info.max_entries - CAPACITY_HEADROOM;
+	*routes = info.max_entries - CAPACITY_HEADROOM;
+	if (bpf_obj_get_info_by_fd(gen->fd[trie], &info, &len))
+		return -errno;
+	*bytes = info.value_size - XFIB_TRIE_PAD;
 	return 0;
 }
 
@@ -115,8 +125,12 @@ static int open_maps(const char *name, bool writable, struct generation *gen)
 			rc = map_mmap(gen->fd[i], writable, memory);
 	}
 	if (!rc)
-		rc = trie_capacity(gen->fd[XFIB_MAP_lpm4], &gen->capacity.routes4);
-	return rc ?: trie_capacity(gen->fd[XFIB_MAP_lpm6], &gen->capacity.routes6);
+		rc = read_capacity(gen, XFIB_MAP_lpm4, XFIB_MAP_trie4, &gen->capacity.routes4,
+				   &gen->capacity.trie4);
+	if (!rc)
+		rc = read_capacity(gen, XFIB_MAP_lpm6, XFIB_MAP_trie6, &gen->capacity.routes6,
+				   &gen->capacity.trie6);
+	return rc;
 }
 
 int generation_open(const struct instance *instance, unsigned int number, bool writable,

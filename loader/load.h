@@ -32,8 +32,10 @@ struct load_error {
 	char text[256];
 };
 
+/* What a table generation is made for. */
 struct capacity {
-	__u32 routes4, routes6; /* prefixes; the tries get some headroom for PASS markers on top */
+	__u32 routes4, routes6; /* prefixes; the LPM tries get some headroom for PASS markers on top */
+	__u32 trie4, trie6;	/* bytes of the compiled tries, powers of two; 0: that family is in its LPM trie */
 };
 #define CAPACITY_ROUTES4 2097152u
 #define CAPACITY_ROUTES6 1048576u
@@ -47,6 +49,8 @@ struct generation {
 	struct xfib_port *ports;
 	struct xfib_l3if *l3ifs;
 	__u64 *own4;
+	__u32 *trie_roots;
+	__u8 *trie4, *trie6;
 	struct xfib_nexthop *nexthops;
 	struct xfib_nexthop *members;
 	struct xfib_neigh *neighs;

@@ -65,14 +65,19 @@ int object_configure(struct bpf_object *obj, const struct xfib_config *cfg)
 	return rodata ? bpf_map__set_initial_value(rodata, cfg, sizeof(*cfg)) : -ENOENT;
 }
 
-int object_size_tries(struct bpf_object *obj, const struct capacity *capacity)
+static int size_routes(struct bpf_object *obj, enum xfib_map lpm, __u32 routes, enum xfib_map trie,
+		       __u32 bytes)
 {
-	int rc = bpf_map__set_max_entries(object_find_map(obj, XFIB_MAP_lpm4),
-					  capacity->routes4 + CAPACITY_HEADROOM);
+	int rc = bpf_map__set_max_entries(object_find_map(obj, lpm), routes + CAPACITY_HEADROOM);
 
-	return rc
-		       ?: bpf_map__set_max_entries(object_find_map(obj, XFIB_MAP_lpm6),
-						   capacity->routes6 + CAPACITY_HEADROOM);
+	return rc ?: bpf_map__set_value_size(object_find_map(obj, trie), bytes + XFIB_TRIE_PAD);
+}
+
+int object_size_routes(struct bpf_object *obj, const struct capacity *c)
+{
+	int rc = size_routes(obj, XFIB_MAP_lpm4, c->routes4, XFIB_MAP_trie4, c->trie4);
+
+	return rc ?: size_routes(obj, XFIB_MAP_lpm6, c->routes6, XFIB_MAP_trie6, c->trie6);
 }
 
 int object_load(struct bpf_object *obj, struct load_error *err)
@@ -96,7 +101,7 @@ int object_make_maps(struct bpf_object *obj, bool with_instance, const struct ca
 		     struct load_error *err)
 {
 	struct bpf_map *map;
-	int rc = object_size_tries(obj, capacity);
+	int rc = object_size_routes(obj, capacity);
 
 	bpf_object__for_each_map(map, obj) {
 		enum xfib_map i = object_map(map);
@@ -154,6 +159,11 @@ static int reuse_map(struct bpf_map *map, const struct instance *instance,
 	return bpf_map__reuse_fd(map, map_of_generation(i) ? gen->fd[i] : instance->fd[i]);
 }
 
+static __u64 trie_mask(__u32 bytes)
+{
+	return bytes ? bytes - 1 : 0;
+}
+
 int object_for_port(const struct instance *instance, const struct generation *gen,
 		    unsigned int slot, enum role role, struct bpf_object **obj,
 		    struct load_error *err)
@@ -162,6 +172,7 @@ int object_for_port(const struct instance *instance, const struct generation *ge
 		.slot = slot,
 		.twin = role == ROLE_TWIN,
 		.hash_seed = instance->meta.hash_seed,
+		.trie_mask = { trie_mask(gen->capacity.trie4), trie_mask(gen->capacity.trie6) },
 	};
 	_cleanup_object_ struct bpf_object *opened = NULL;
 	struct bpf_map *map;

@@ -24,8 +24,8 @@ struct bpf_map *object_find_map(const struct bpf_object *obj, enum xfib_map map)
 /* Sets rodata; before loading. */
 int object_configure(struct bpf_object *obj, const struct xfib_config *cfg);
 
-/* Sizes the tries; before loading. */
-int object_size_tries(struct bpf_object *obj, const struct capacity *capacity);
+/* Sizes the tables of routes; before loading. */
+int object_size_routes(struct bpf_object *obj, const struct capacity *capacity);
 
 /* Makes the maps of the instance (those of a generation otherwise too) and loads no program. */
 int object_make_maps(struct bpf_object *obj, bool with_instance, const struct capacity *capacity,

@@ -268,7 +268,8 @@ static void bulk(struct fixture *fx, unsigned int n)
 
 int main(int argc, char **argv)
 {
-	static const struct capacity capacity = { CAPACITY_ROUTES4, CAPACITY_ROUTES6 };
+	static const struct capacity capacity = { .routes4 = CAPACITY_ROUTES4,
+					       .routes6 = CAPACITY_ROUTES6 };
 	struct load_error error = { "" };
 	struct fixture fx = { 0 };
 

@@ -23,7 +23,7 @@ static int setup(void **state)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
 
-	gen.capacity = (struct capacity){ 4 * STABLE, 4 * STABLE };
+	gen.capacity = (struct capacity){ .routes4 = 4 * STABLE, .routes6 = 4 * STABLE };
 	gen.fd[XFIB_MAP_lpm4] = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "lpm4",
 					       sizeof(struct xfib_lpm4), 4, 4 * STABLE, &opts);
 	gen.fd[XFIB_MAP_lpm6] = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "lpm6",

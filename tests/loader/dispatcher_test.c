@@ -28,7 +28,7 @@
 
 #define LIBXDP_PINS "/sys/fs/bpf/xdp"
 
-static const struct capacity small = { 1000, 1000 };
+static const struct capacity small = { .routes4 = 1000, .routes6 = 1000 };
 static const char *pass_object;
 static char name[64];
 static struct load_error err;

@@ -34,7 +34,7 @@
 #include "loader/preflight.h"
 #include "loader/selftest.h"
 
-static const struct capacity small = { 1000, 1000 };
+static const struct capacity small = { .routes4 = 1000, .routes6 = 1000 };
 static const char *spin_object;
 static char name[64];
 static struct load_error err;
@@ -861,7 +861,7 @@ static void every_change_touches_the_watched_file(void **state)
 static void a_generation_is_switched_under_traffic(void **state)
 {
 	struct instance *instance = make();
-	struct capacity larger = { 5000, 3000 };
+	struct capacity larger = { .routes4 = 5000, .routes6 = 3000 };
 	struct generation *gen = NULL;
 	unsigned int a, b;
 	__u32 id_a, id_b;

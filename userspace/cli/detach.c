@@ -89,7 +89,8 @@ static bool has_ports(const struct instance *instance)
 /* Opens what is there for writing; makes no instance. */
 static int open_existing(const char *name, struct instance **instance)
 {
-	static const struct capacity capacity = { CAPACITY_ROUTES4, CAPACITY_ROUTES6 };
+	static const struct capacity capacity = { .routes4 = CAPACITY_ROUTES4,
+					       .routes6 = CAPACITY_ROUTES6 };
 	struct load_error err = { "" };
 	int r = instance_open(name, instance, &err);
 

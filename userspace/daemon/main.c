@@ -378,7 +378,7 @@ int main(int argc, char **argv)
 		.opt = {
 			.name = "default",
 			.hold_s = 10,
-			.capacity = { CAPACITY_ROUTES4, CAPACITY_ROUTES6 },
+			.capacity = { .routes4 = CAPACITY_ROUTES4, .routes6 = CAPACITY_ROUTES6 },
 			.rcvbuf = 128 << 20,
 		},
 	};

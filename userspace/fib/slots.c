@@ -140,9 +140,11 @@ static void list_del(struct buddy *b, __u32 first, unsigned int order)
 
 int buddy_init(struct buddy *b, __u32 size)
 {
-	const unsigned int top = BUDDY_ORDERS - 1;
+	unsigned int top = buddy_order(size);
 
-	*b = (struct buddy){ .size = size };
+	if (top > BUDDY_ORDERS - 1)
+		top = BUDDY_ORDERS - 1;
+	*b = (struct buddy){ .size = size, .orders = top + 1 };
 	for (int i = 0; i < BUDDY_ORDERS; i++)
 		b->head[i] = BUDDY_NONE;
 	b->state = malloc(size);
@@ -172,9 +174,9 @@ __u32 buddy_get(struct buddy *b, unsigned int order)
 	unsigned int have = order;
 	__u32 first;
 
-	while (have < BUDDY_ORDERS && b->head[have] == BUDDY_NONE)
+	while (have < b->orders && b->head[have] == BUDDY_NONE)
 		have++;
-	if (have >= BUDDY_ORDERS)
+	if (have >= b->orders)
 		return BUDDY_NONE;
 	first = b->head[have];
 	list_del(b, first, have);
@@ -194,7 +196,7 @@ bool buddy_adopt(struct buddy *b, __u32 first, unsigned int order)
 
 	/* The free block that contains it, if there is one. */
 	for (;; have++) {
-		if (have >= BUDDY_ORDERS)
+		if (have >= b->orders)
 			return false;
 		block = first & ~((1u << have) - 1);
 		if (block < b->size && b->state[block] == have)
@@ -215,21 +217,11 @@ bool buddy_adopt(struct buddy *b, __u32 first, unsigned int order)
 	return true;
 }
 
-void buddy_retire(struct buddy *b, __u32 first, unsigned int order)
-{
-	limbo_retire(&b->limbo, first << 4 | order);
-}
-
-bool buddy_close(struct buddy *b)
-{
-	return limbo_close(&b->limbo);
-}
-
-static void block_free(struct buddy *b, __u32 first, unsigned int order)
+void buddy_put(struct buddy *b, __u32 first, unsigned int order)
 {
 	b->used -= 1u << order;
 	b->state[first] = INSIDE;
-	while (order < BUDDY_ORDERS - 1) {
+	while (order < b->orders - 1) {
 		__u32 other = first ^ 1u << order;
 
 		if (other >= b->size || b->state[other] != order)
@@ -241,9 +233,19 @@ static void block_free(struct buddy *b, __u32 first, unsigned int order)
 	list_add(b, first, order);
 }
 
+void buddy_retire(struct buddy *b, __u32 first, unsigned int order)
+{
+	limbo_retire(&b->limbo, first << 4 | order);
+}
+
+bool buddy_close(struct buddy *b)
+{
+	return limbo_close(&b->limbo);
+}
+
 void buddy_free(struct buddy *b)
 {
 	for (__u32 i = 0; i < b->limbo.closeds; i++)
-		block_free(b, b->limbo.closed[i] >> 4, b->limbo.closed[i] & 15);
+		buddy_put(b, b->limbo.closed[i] >> 4, b->limbo.closed[i] & 15);
 	b->limbo.closeds = 0;
 }

@@ -33,12 +33,13 @@ __u32 slots_get(struct slots *s);	      /* 0: none left (some may be in limbo) *
 void slots_retire(struct slots *s, __u32 slot);
 void slots_adopt(struct slots *s, __u32 slot); /* in use since before; only before the first get */
 
-/* Runs of 2^order members, 0 <= order <= BUDDY_ORDERS - 1, buddies merged when freed. */
-#define BUDDY_ORDERS 11
+/* Runs of 2^order members, buddies merged when freed; order < BUDDY_ORDERS, and no run is larger than all. */
+#define BUDDY_ORDERS 15
 #define BUDDY_NONE   (~0u)
 
 struct buddy {
 	__u32 size;
+	unsigned int orders;
 	__u8 *state;	/* of each unit: order of the free block that starts there, or in use/inside */
 	__u32 *next, *prev;
 	__u32 head[BUDDY_ORDERS];
@@ -52,9 +53,10 @@ static inline unsigned int buddy_order(__u32 n)
 	return n <= 1 ? 0 : 32 - __builtin_clz(n - 1);
 }
 
-int buddy_init(struct buddy *b, __u32 size); /* size: a power of two of at least 2^(BUDDY_ORDERS - 1) */
+int buddy_init(struct buddy *b, __u32 size); /* size: a power of two */
 void buddy_done(struct buddy *b);
 __u32 buddy_get(struct buddy *b, unsigned int order); /* first unit, or BUDDY_NONE */
+void buddy_put(struct buddy *b, __u32 first, unsigned int order); /* nobody has seen it */
 void buddy_retire(struct buddy *b, __u32 first, unsigned int order);
 /* Takes exactly this block out of the free ones (adopted). False if it is not wholly free. */
 bool buddy_adopt(struct buddy *b, __u32 first, unsigned int order);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Walks a compiled trie (layout: abi.h; writer: userspace/fib/trie.c). Every step is one load of an
+ * entry or a leaf, and what an entry leads to stays as it is for longer than this program runs: a
+ * change in the tables is seen whole or not at all.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <bpf/bpf_endian.h>
+
+#include "maps.h"
+
+/* Address bits that are still to be used, from the top. */
+struct trie_key {
+	__u64 hi, lo;
+};
+
+/* Memory of one family. mask: its size less one, a constant to the verifier. */
+struct trie_memory {
+	const __u8 *base;
+	__u64 mask;
+};
+
+static __always_inline void trie_key_shift(struct trie_key *key, __u32 bits)
+{
+	key->hi = key->hi << bits | key->lo >> (64 - bits);
+	key->lo <<= bits;
+}
+
+/* How many of a pair of boundaries the key has reached, each in its half of the result. */
+static __always_inline __u64 trie_reached(__u64 keys, __u64 boundaries)
+{
+	return (keys - boundaries) >> 31 & 0x0000000100000001ull;
+}
+
+static __always_inline __u32 trie_record(struct trie_memory m, __u32 entry, __u64 hi)
+{
+	__u64 keys = (hi >> 33) * 0x0000000100000001ull | 0x8000000080000000ull, reached;
+	const __u64 *word = (const void *)(m.base + (XFIB_TRIE_OFFSET(entry) & m.mask));
+	__u32 words = XFIB_TRIE_KIND(entry) - XFIB_TRIE_RECORD, i;
+
+	/* The number of words is known before their cache line is here: these branches cost nothing. */
+	reached = trie_reached(keys, word[0]);
+	if (words > 1) {
+		reached += trie_reached(keys, word[1]);
+		if (words > 2) {
+			reached += trie_reached(keys, word[2]);
+			if (words > 3) {
+				reached += trie_reached(keys, word[3]);
+				if (words > 4)
+					reached += trie_reached(keys, word[4]);
+			}
+		}
+	}
+	i = ((__u32)reached + (__u32)(reached >> 32)) & 15;
+	return *(const __u16 *)((const __u8 *)word + (words & 7) * 8 + i * 2);
+}
+
+/* One step into a table. True: *entry is the leaf. */
+static __always_inline bool trie_step(struct trie_memory m, __u32 *entry, struct trie_key *key)
+{
+	__u32 kind = XFIB_TRIE_KIND(*entry);
+	__u64 i = key->hi >> (64 - XFIB_TRIE_BITS(kind));
+	__u64 at = XFIB_TRIE_OFFSET(*entry);
+
+	if (kind >= XFIB_TRIE_LEAVES) {
+		*entry = *(const volatile __u16 *)(m.base + (at + 2 * i & m.mask));
+		return true;
+	}
+	*entry = *(const volatile __u32 *)(m.base + (at + 4 * i & m.mask));
+	trie_key_shift(key, XFIB_TRIE_BITS(kind));
+	return !(*entry & XFIB_TRIE_BLOCK);
+}
+
+enum { TRIE_STEPS = 34 }; /* 128 bits by 4, and the ends */
+
+/* Anything, as deep as it is: for what the fast steps leave over. */
+static __noinline __u32 trie_walk(const __u8 *base, __u64 mask, __u32 entry, __u64 hi, __u64 lo)
+{
+	const struct trie_memory m = { base, mask };
+	struct trie_key key = { hi, lo };
+
+	for (int i = 0; i < TRIE_STEPS; i++) {
+		__u32 kind = XFIB_TRIE_KIND(entry);
+
+		if (!(entry & XFIB_TRIE_BLOCK))
+			return entry;
+		if (kind > XFIB_TRIE_RECORD)
+			return trie_record(m, entry, key.hi);
+		if (kind == XFIB_TRIE_SKIP) {
+			const struct xfib_trie_skip *skip =
+				(const void *)(m.base + (XFIB_TRIE_OFFSET(entry) & m.mask));
+			__u32 len = skip->len & 63;
+
+			if ((key.hi ^ skip->bits) >> (64 - len))
+				return skip->outside;
+			entry = *(const volatile __u32 *)&skip->inside;
+			trie_key_shift(&key, len);
+			continue;
+		}
+		if (trie_step(m, &entry, &key))
+			return entry;
+	}
+	return XFIB_PUNT_RACE;
+}
+
+/* steps: tables that most addresses need, a constant. */
+static __always_inline __u32 trie_lookup(struct trie_memory m, __u32 entry, struct trie_key key, int steps)
+{
+	if (!(entry & XFIB_TRIE_BLOCK))
+		return entry;
+#pragma clang loop unroll(full)
+	for (int i = 0; i < steps; i++) {
+		if (XFIB_TRIE_KIND(entry) > XFIB_TRIE_RECORD)
+			return trie_record(m, entry, key.hi);
+		if (XFIB_TRIE_KIND(entry) == XFIB_TRIE_SKIP)
+			break;
+		if (trie_step(m, &entry, &key))
+			return entry;
+	}
+	return trie_walk(m.base, m.mask, entry, key.hi, key.lo);
+}
