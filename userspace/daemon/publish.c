@@ -28,7 +28,15 @@ static void store_word(void *to, const void *word)
  */
 static void write_routes(struct publish *p)
 {
-	for_each_target(p, t) for (int f = 0; f < FAMILIES; f++) p->ops->flush(t->engine[f]);
+	bool written = true;
+
+	for_each_target(p, t)
+	{
+		written &= p->ops->flush(t->engine[IP4]);
+		written &= p->ops->flush(t->engine[IP6]);
+	}
+	if (written)
+		fib_routes_written(p->fib);
 }
 
 static void put_port(void *arg, __u32 slot, struct xfib_port port)
@@ -140,6 +148,7 @@ static void put_route_del(void *arg, enum family family, __u32 fib, struct addr 
 {
 	struct publish *p = arg;
 
+	write_routes(p);
 	for_each_target(p, t) p->ops->del(t->engine[family], fib, prefix, len);
 }
 
@@ -215,8 +224,8 @@ int publish_add(struct publish *p, struct generation *gen)
 	if (err)
 		return err;
 	fresh.target[0] = p->target[1];
+	p->targets = 2; /* what finds no room is marked in both */
 	fib_replay(p->fib, &publish_sink, &fresh);
-	p->targets = 2;
 	return 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A FIB engine: how the prefixes of one family lie in maps, behind one interface. Its reader is
- * bpf/fib4.h or fib6.h. An engine may queue what it is told until flush; whatever it cannot store is
- * reported, for the caller to delete it: an old leaf may be there.
+ * bpf/fib4.h or fib6.h. An engine may queue what it is told until flush. Whatever it cannot store is
+ * reported before anything that was set later is written; what is set by then, in turn, comes before
+ * all that is queued. The caller deletes the prefix when it is covered: an old leaf may be there.
  */
 #pragma once
 
@@ -25,7 +26,7 @@ struct engine_ops {
 
 	void (*set)(struct engine *engine, __u32 fib, struct addr prefix, unsigned int len, __u32 value);
 	void (*del)(struct engine *engine, __u32 fib, struct addr prefix, unsigned int len);
-	void (*flush)(struct engine *engine);
+	bool (*flush)(struct engine *engine); /* false: it is being written already, and reporting */
 
 	/*
 	 * Deletes the prefixes that `stale` picks among all in the map, shortest first. Returns how many,
