@@ -79,7 +79,7 @@ static void history(__u64 seed)
 	struct world *w = new_world(seed);
 
 	world_start(w);
-	for (int i = 0; i < RESTARTS; i++, w->step++) {
+	for (int i = 0; i < (int)world_length(RESTARTS); i++, w->step++) {
 		live_on(w);
 		die(w);
 		for (unsigned int n = world_random(w, 8); n; n--)
