@@ -1393,7 +1393,8 @@ void world_start(struct world *w)
 	}
 	fib_set_enabled(&w->fib, true);
 	world_commit(w);
-	world_settle(w);
+	if (!w->sink->frozen) /* else what it did not replace may be as old as ever */
+		world_settle(w);
 }
 
 void world_stop(struct world *w)
