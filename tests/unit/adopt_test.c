@@ -79,7 +79,7 @@ static void history(__u64 seed)
 	struct world *w = new_world(seed);
 
 	world_start(w);
-	for (int i = 0; i < RESTARTS; i++, w->step++) {
+	for (int i = 0; i < (int)world_length(RESTARTS); i++, w->step++) {
 		live_on(w);
 		die(w);
 		for (unsigned int n = world_random(w, 8); n; n--)
@@ -97,6 +97,77 @@ static void history(__u64 seed)
 static void restarts(void **state)
 {
 	world_seeds(1, SEEDS, history);
+}
+
+/* Where the daemon dies: at a row of its first start, of a change, or of taking over. */
+enum phase { STARTING, RUNNING, ADOPTING, PHASES };
+
+static void die_at_row(struct world *w, bool now, unsigned int row)
+{
+	if (now)
+		w->sink->dies_at = w->sink->now + row;
+}
+
+static void changes(struct world *w)
+{
+	for (int i = 0; i < 5; i++) {
+		turn(w, 1 + world_random(w, 4));
+		if (w->sink->frozen)
+			return;
+		world_settle(w);
+		if (world_chance(w, 50))
+			world_dump(w);
+		if (world_chance(w, 40))
+			world_grace(w);
+	}
+}
+
+static void nobody_looks(struct world *w)
+{
+	world_stop(w);
+	for (unsigned int n = world_random(w, 6); n; n--)
+		world_op(w);
+	if (world_chance(w, 20))
+		swap_ports(w);
+}
+
+/* False if there is no such row. */
+static bool dies(__u64 seed, enum phase phase, unsigned int row)
+{
+	struct world *w = new_world(seed);
+	bool died;
+
+	w->step = row;
+	die_at_row(w, phase == STARTING, row);
+	world_start(w);
+	die_at_row(w, phase == RUNNING, row);
+	if (phase != STARTING)
+		changes(w);
+	if (phase == ADOPTING) {
+		nobody_looks(w);
+		die_at_row(w, true, row);
+		world_start(w);
+	}
+	died = w->sink->frozen;
+	nobody_looks(w);
+	world_start(w);
+	world_check(w);
+	world_check_leaks(w);
+	world_audit(w);
+	world_free(w);
+	return died;
+}
+
+static void at_every_row(__u64 seed)
+{
+	for (enum phase phase = STARTING; phase < PHASES; phase++)
+		for (unsigned int row = 1; dies(seed, phase, row); row++)
+			;
+}
+
+static void death_at_any_row(void **state)
+{
+	world_seeds(1, 1, at_every_row);
 }
 
 static unsigned int groups(const struct sink *s)
@@ -145,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(restarts),
+		cmocka_unit_test(death_at_any_row),
 		cmocka_unit_test(what_is_unchanged_is_not_written),
 	};
 

@@ -202,7 +202,7 @@ static void history(__u64 seed)
 		world_op(w);
 	world_start(w);
 	w->sink->row = t.ordered ? world_on_row : NULL;
-	for (w->step = 1; w->step <= STEPS; w->step++) {
+	for (w->step = 1; w->step <= world_length(STEPS); w->step++) {
 		step(&t);
 		if (w->step % 300 == 0)
 			quiet(&t);

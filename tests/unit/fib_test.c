@@ -62,7 +62,7 @@ static void history(__u64 seed)
 		world_op(w);
 	world_start(w);
 	world_check(w);
-	for (w->step = 1; w->step <= STEPS; w->step++)
+	for (w->step = 1; w->step <= world_length(STEPS); w->step++)
 		turn(w);
 	world_audit(w);
 	world_free(w);

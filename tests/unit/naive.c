@@ -1098,6 +1098,15 @@ static int next_len(const struct naive *k, enum family family, __u32 table, stru
 	return len;
 }
 
+/* Somebody may have taken the local route of an own address away: it is left to the kernel all the same. */
+static bool is_own(const struct naive *k, struct addr addr)
+{
+	for (unsigned int i = 0; i < k->owns; i++)
+		if (k->own[i].family == IP4 && addr_equal(k->own[i].addr, addr))
+			return true;
+	return false;
+}
+
 void naive_lookup(const struct naive *k, enum family family, struct addr addr,
 		  struct naive_answer *a)
 {
@@ -1108,7 +1117,11 @@ void naive_lookup(const struct naive *k, enum family family, struct addr addr,
 			*a = (struct naive_answer){ .verdict = XFIB_PUNT_PROXY };
 			return;
 		}
-	for (int t = 0; t < (family == IP4 ? 3 : 2); t++)
+	for (int t = 0; t < (family == IP4 ? 3 : 2); t++) {
+		if (t == 1 && family == IP4 && is_own(k, addr)) {
+			*a = (struct naive_answer){ .verdict = XFIB_PUNT_LOCAL };
+			return;
+		}
 		for (int len = next_len(k, family, tables[t], addr, 128); len >= 0;
 		     len = next_len(k, family, tables[t], addr, len - 1)) {
 			const struct naive_route *r;
@@ -1129,5 +1142,6 @@ void naive_lookup(const struct naive *k, enum family family, struct addr addr,
 								    XFIB_PUNT_UNSUPPORTED_ROUTE };
 			return;
 		}
+	}
 	*a = (struct naive_answer){ .verdict = XFIB_PUNT_NO_ROUTE };
 }

@@ -3,6 +3,8 @@
  * Tables that are too small: what finds no room is left to the kernel, never answered by a shorter
  * prefix or by what stood in its place before; and when there is room again, all is as it should be.
  */
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -169,7 +171,7 @@ static void spell(struct world *w)
 	steal(&w->fib.neighs, shortage->neighs, &neighs);
 	steal(&w->fib.l3ifs, shortage->l3ifs, &l3ifs);
 	steal_members(&w->fib.members, shortage->order, &members);
-	for (int i = 0; i < TURNS; i++, w->step++)
+	for (int i = 0; i < (int)world_length(TURNS); i++, w->step++)
 		turn(w);
 	standing += short_answers(w);
 	give_back(&w->fib.leaves, &leaves);
@@ -185,7 +187,7 @@ static void history(__u64 seed)
 
 	if (seed % 2)
 		world_narrow(w);
-	w->sink->queued = seed % 4 >= 2 && !shortage->map;
+	w->sink->queued = seed % 4 >= 2;
 	w->sink->full_refuses = shortage->refuses;
 	for (int i = 2; i < NAIVE_LINKS; i++)
 		world_greet(w, i);
@@ -260,6 +262,48 @@ static void few_of_everything(void **state)
 	});
 }
 
+static void add_route(struct world *w, unsigned int len, __u32 table, __u8 type, int ifindex)
+{
+	struct naive_route r = { .family = IP4, .len = len, .table = table, .type = type };
+	struct addr addr = w->probe[WORLD_PROBES - 1].addr;
+
+	r.dst = addr_mask(addr, len);
+	if (ifindex) {
+		r.legs = 1;
+		r.leg[0] = (struct leg){ .ifindex = ifindex, .weight = 1 };
+	}
+	assert_int_equal(naive_route_new(&w->k, &r, NLM_F_CREATE | NLM_F_APPEND), 0);
+	world_allow(w);
+}
+
+static void hear(struct world *w)
+{
+	while (world_deliver(w))
+		;
+	world_commit(w);
+}
+
+/* A prefix that hides a longer one from now on is refused: its old leaf is not for the longer one. */
+static void a_refused_prefix_goes_before_what_it_hides(void **state)
+{
+	struct world *w = world_new(1);
+
+	world_narrow(w);
+	for (int i = 2; i < NAIVE_LINKS; i++)
+		world_greet(w, i);
+	world_start(w);
+	w->partly = w->sink->full_refuses = true;
+	add_route(w, 16, RT_TABLE_MAIN, RTN_UNICAST, 2);
+	add_route(w, 32, RT_TABLE_MAIN, RTN_UNICAST, 3);
+	hear(w);
+	world_settle(w);
+	w->sink->table[IP4].capacity = w->sink->table[IP4].routes;
+	add_route(w, 16, RT_TABLE_LOCAL, RTN_LOCAL, 0);
+	hear(w);
+	world_check(w);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +316,7 @@ int main(void)
 		cmocka_unit_test(few_buckets),
 		cmocka_unit_test(few_interface_records),
 		cmocka_unit_test(few_of_everything),
+		cmocka_unit_test(a_refused_prefix_goes_before_what_it_hides),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

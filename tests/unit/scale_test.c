@@ -85,6 +85,7 @@ static const struct fib_sink null_sink = {
 	.tx = null_tx,
 	.own4 = null_own4,
 	.nexthop = null_word,
+	.nexthop_new = null_word,
 	.member = null_word,
 	.neigh = null_neigh,
 	.lladdr = null_lladdr,

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { QUEUE = 8 }; /* routes; short, so that it is full often */
+
 /* An invariant is broken: whoever owns the sink knows the seed and the step. */
 __attribute__((format(printf, 2, 3))) static void broken(struct sink *s, const char *format, ...)
 {
@@ -48,7 +50,6 @@ void sink_free(struct sink *s)
 	free(s->table[IP4].route);
 	free(s->table[IP6].route);
 	free(s->queue.item);
-	free(s->lost.item);
 	free(s);
 }
 
@@ -85,18 +86,30 @@ void sink_quiet(struct sink *s)
 	s->cold = s->grace_from = s->now;
 }
 
-static void flush(struct sink *s);
+static bool flush(struct sink *s);
 
-/* Returns false if the row is lost. What is queued comes before a row of another kind. */
-static bool begin(struct sink *s)
+/* The next row; false: it is lost. */
+static bool next_row(struct sink *s)
 {
-	if (s->frozen)
-		return false;
-	flush(s);
 	s->now++;
 	if (s->dies_at && s->now >= s->dies_at)
 		s->frozen = true;
 	return !s->frozen;
+}
+
+static void commit(void *arg)
+{
+	struct sink *s = arg;
+
+	if (!s->frozen && flush(s) && s->fib)
+		fib_routes_written(s->fib);
+}
+
+/* What is queued comes before a row of another kind. */
+static bool begin(struct sink *s)
+{
+	commit(s);
+	return !s->frozen && next_row(s);
 }
 
 static void end(struct sink *s)
@@ -323,13 +336,10 @@ static void ref_nexthop(struct sink *s, struct xfib_nexthop nh, bool get)
 	}
 }
 
-static void put_nexthop(void *arg, __u32 id, struct xfib_nexthop nh)
+static void set_nexthop(struct sink *s, __u32 id, struct xfib_nexthop nh)
 {
-	struct sink *s = arg;
 	struct xfib_nexthop old = s->nexthops[id];
 
-	if (!begin(s))
-		return;
 	check(s, id && id < XFIB_NEXTHOPS, "leaf %u out of range", id);
 	if (!nexthop_bits(nh)) {
 		check(s, !s->leaf_use[id].refs, "leaf %u is taken away from %u prefixes", id,
@@ -347,6 +357,25 @@ static void put_nexthop(void *arg, __u32 id, struct xfib_nexthop nh)
 	s->nexthops[id] = nh;
 	ref_nexthop(s, old, false);
 	end(s);
+}
+
+static void put_nexthop(void *arg, __u32 id, struct xfib_nexthop nh)
+{
+	struct sink *s = arg;
+
+	if (begin(s))
+		set_nexthop(s, id, nh); /* what was queued may have changed it */
+}
+
+/* Does not wait for what is queued. */
+static void put_nexthop_new(void *arg, __u32 id, struct xfib_nexthop nh)
+{
+	struct sink *s = arg;
+
+	if (s->frozen || !next_row(s))
+		return;
+	check(s, !s->leaf_use[id].refs && !nexthop_bits(s->nexthops[id]), "leaf %u is not new", id);
+	set_nexthop(s, id, nh);
 }
 
 static void put_member(void *arg, __u32 bucket, struct xfib_nexthop nh)
@@ -414,8 +443,7 @@ static bool write_route(struct sink *s, enum family family, struct sink_route ne
 	return true;
 }
 
-static void push(struct sink *s, struct sink_list *list, enum family family,
-		 struct sink_route route)
+static void push(struct sink_list *list, enum family family, struct sink_route route)
 {
 	if (list->len == list->size) {
 		list->size = list->size ? 2 * list->size : 64;
@@ -427,30 +455,45 @@ static void push(struct sink *s, struct sink_list *list, enum family family,
 	list->item[list->len++].route = route;
 }
 
-static void write_queue(struct sink *s)
+static void write_one(struct sink *s, enum family family, struct sink_route route)
 {
-	for (unsigned int i = 0; i < s->queue.len; i++) {
-		s->now++;
-		if (!write_route(s, s->queue.item[i].family, s->queue.item[i].route))
-			push(s, &s->lost, s->queue.item[i].family, s->queue.item[i].route);
-	}
-	s->queue.len = 0;
+	if (next_row(s) && !write_route(s, family, route))
+		fib_route_failed(s->fib, family, route.prefix, route.len);
 }
 
-/* What is reported as lost makes the fib set and delete other prefixes, which comes back here. */
-static void flush(struct sink *s)
+/* As in the engines: false while what found no room is reported. */
+static bool flush(struct sink *s)
 {
-	write_queue(s);
-	if (s->flushing)
-		return;
-	s->flushing = true;
-	while (s->lost.len) {
-		struct sink_route route = s->lost.item[--s->lost.len].route;
+	struct sink_list *q = &s->queue;
 
-		fib_route_failed(s->fib, s->lost.item[s->lost.len].family, route.prefix, route.len);
-		write_queue(s);
+	if (s->writing)
+		return false;
+	s->writing = true;
+	while (s->written < q->len) {
+		unsigned int i = s->written++;
+
+		write_one(s, q->item[i].family, q->item[i].route);
 	}
-	s->flushing = false;
+	q->len = s->written = 0;
+	s->writing = false;
+	return true;
+}
+
+static void overtake(struct sink *s, enum family family, struct sink_route route)
+{
+	bool waits = false;
+
+	for (unsigned int i = s->written; i < s->queue.len; i++) {
+		struct sink_route *r = &s->queue.item[i].route;
+
+		if (s->queue.item[i].family == family && r->len == route.len &&
+		    addr_equal(r->prefix, route.prefix)) {
+			*r = route;
+			waits = true;
+		}
+	}
+	if (!waits)
+		write_one(s, family, route);
 }
 
 static void put_route(void *arg, enum family family, __u32 fib, struct addr prefix,
@@ -464,8 +507,12 @@ static void put_route(void *arg, enum family family, __u32 fib, struct addr pref
 	check(s, !fib && len && len <= family_bits(family), "prefix of length %u in fib %u", len,
 	      fib);
 	check(s, addr_equal(prefix, addr_mask(prefix, len)), "prefix with host bits");
-	push(s, &s->queue, family, route);
-	if (!s->queued)
+	if (s->writing) {
+		overtake(s, family, route);
+		return;
+	}
+	push(&s->queue, family, route);
+	if (!s->queued || s->queue.len == QUEUE)
 		flush(s);
 }
 
@@ -482,17 +529,13 @@ static void del_route(void *arg, enum family family, __u32 fib, struct addr pref
 		drop_route(s, family, r);
 }
 
-static void commit(void *arg)
-{
-	begin(arg);
-}
-
 const struct fib_sink sink_ops = {
 	.port = put_port,
 	.l3if = put_l3if,
 	.tx = put_tx,
 	.own4 = put_own4,
 	.nexthop = put_nexthop,
+	.nexthop_new = put_nexthop_new,
 	.member = put_member,
 	.neigh = put_neigh,
 	.lladdr = put_lladdr,
@@ -509,12 +552,12 @@ void sink_sweep(struct sink *s, const struct fib *fib)
 			for (unsigned int i = 0; i < s->table[f].routes;) {
 				struct sink_route *r = &s->table[f].route[i];
 
-				if (r->len == len && !fib_installed(fib, f, r->prefix, r->len)) {
-					s->now++;
-					drop_route(s, f, r);
-				} else {
+				if (r->len != len || fib_installed(fib, f, r->prefix, r->len))
 					i++;
-				}
+				else if (next_row(s))
+					drop_route(s, f, r);
+				else
+					return;
 			}
 }
 

@@ -95,8 +95,9 @@ struct sink {
 		neigh_use[XFIB_NEIGHS], tx_use[XFIB_PORTS];
 	__u64 now, grace_from, cold; /* in rows; idle up to `cold`: may be used again */
 
-	struct sink_list queue, lost;
-	bool flushing;
+	struct sink_list queue;
+	unsigned int written; /* of the queue */
+	bool writing;
 	struct {
 		__u64 neigh, lladdr, l3if, nexthop, member;
 	} changed; /* rows that changed something */

@@ -218,7 +218,7 @@ static bool any(const struct blocks *m, enum state state)
 
 static void buddy_step(struct blocks *m, unsigned int greed)
 {
-	unsigned int what = chance(100), order = chance(4) ? chance(4) : chance(BUDDY_ORDERS), i;
+	unsigned int what = chance(100), order = chance(4) ? chance(4) : chance(m->b.orders), i;
 
 	if (what < greed) {
 		__u32 first = buddy_get(&m->b, order);
@@ -258,8 +258,8 @@ static void buddy_end(struct blocks *m)
 	buddy_free(&m->b);
 	m->blocks = 0;
 	assert_int_equal(m->b.used, 0);
-	for (__u32 n = 0; n < UNITS >> (BUDDY_ORDERS - 1); n++)
-		take(m, buddy_get(&m->b, BUDDY_ORDERS - 1), BUDDY_ORDERS - 1);
+	for (__u32 n = 0; n < (__u32)UNITS >> (m->b.orders - 1); n++)
+		take(m, buddy_get(&m->b, m->b.orders - 1), m->b.orders - 1);
 	assert_int_equal(buddy_get(&m->b, 0), BUDDY_NONE);
 	buddy_done(&m->b);
 }
@@ -298,7 +298,7 @@ static void adopted_blocks_are_in_use(void **state)
 				take(&m, first, order);
 		}
 		assert_false(buddy_adopt(&m.b, UNITS, 0));
-		assert_false(buddy_adopt(&m.b, 0, BUDDY_ORDERS));
+		assert_false(buddy_adopt(&m.b, 0, m.b.orders));
 		for (int i = 0; i < STEPS / 4; i++)
 			buddy_step(&m, i / 1000 % 2 ? 55 : 30);
 		buddy_end(&m);

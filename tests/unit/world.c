@@ -65,12 +65,30 @@ __attribute__((format(printf, 2, 3))) static void say(struct world *w, const cha
 		fprintf(stderr, "%u: %s\n", w->step, w->op);
 }
 
+/* The first seed and the number of them: SEED=n or SEED=first-last. */
+static void which_seeds(__u64 *first, unsigned int *n)
+{
+	const char *seeds = getenv("SEED");
+	char *rest;
+
+	if (!seeds)
+		return;
+	*first = strtoull(seeds, &rest, 0);
+	*n = *rest == '-' ? strtoull(rest + 1, NULL, 0) - *first + 1 : 1;
+}
+
 void world_seeds(__u64 first, unsigned int n, void (*run)(__u64 seed))
 {
-	const char *only = getenv("SEED");
+	which_seeds(&first, &n);
+	for (unsigned int i = 0; i < n; i++)
+		run(first + i);
+}
 
-	for (unsigned int i = 0; i < (only ? 1 : n); i++)
-		run(only ? strtoull(only, NULL, 0) : first + i);
+unsigned int world_length(unsigned int steps)
+{
+	const char *factor = getenv("LENGTH");
+
+	return factor ? steps * strtoul(factor, NULL, 0) : steps;
 }
 
 /* --- what there is to choose from ----------------------------------------------------------------- */
@@ -1375,7 +1393,8 @@ void world_start(struct world *w)
 	}
 	fib_set_enabled(&w->fib, true);
 	world_commit(w);
-	world_settle(w);
+	if (!w->sink->frozen) /* else what it did not replace may be as old as ever */
+		world_settle(w);
 }
 
 void world_stop(struct world *w)

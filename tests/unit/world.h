@@ -108,5 +108,9 @@ void world_check_leaks(struct world *w); /* ends pending grace periods */
 __attribute__((noreturn, format(printf, 2, 3))) void world_fail(struct world *w, const char *format,
 								...);
 
-/* SEED=n in the environment runs that seed alone. */
+/*
+ * In the environment: SEED=n runs that seed alone, SEED=first-last all from one to the other; LENGTH=n
+ * makes each history n times as long; TRACE=1 prints the operations.
+ */
 void world_seeds(__u64 first, unsigned int n, void (*run)(__u64 seed));
+unsigned int world_length(unsigned int steps);

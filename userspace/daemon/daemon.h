@@ -26,8 +26,12 @@
 #include "netlink/nl.h"
 #include "netlink/xdpfeat.h"
 
+/* As --engine has it. AUTO: by the number of prefixes of a family. */
+enum engine_choice { ENGINE_AUTO, ENGINE_LPM, ENGINE_TRIE };
+
 struct options {
 	const char *name;
+	enum engine_choice engine;
 	unsigned int hold_s;
 	struct capacity capacity;
 	bool drop_blackhole;
@@ -40,13 +44,15 @@ struct options {
 /* One generation that rows go to. */
 struct target {
 	struct generation *gen;
+	const struct engine_ops *ops[FAMILIES];
 	struct engine *engine[FAMILIES];
 };
 
 struct publish {
 	const struct instance *instance;
 	struct fib *fib;
-	const struct engine_ops *ops;
+	bool adopting;	 /* ports still use what an earlier daemon left */
+	__u64 dflt[FAMILIES]; /* ... then this is what the default routes become with the sweep, 0: as they are */
 	struct target target[2]; /* [1] only while a new generation is filled */
 	unsigned int targets;
 };
@@ -79,6 +85,8 @@ struct daemon {
 	struct watch *on_second, *on_beat, *on_audit, *on_term, *on_int;
 	struct instance *instance;
 	struct generation *gen;
+	struct generation *old_gen; /* of the ports, while `gen` is filled for the first time; else NULL */
+	__u64 switch_after_ns;	    /* a switch that failed is not tried again before */
 	struct model model;
 	struct fib fib;
 	struct publish publish;
@@ -110,16 +118,23 @@ __u32 sync_behind(const struct daemon *d);
 
 /* publish.c */
 extern const struct fib_sink publish_sink;
-int publish_open(struct publish *p, const struct instance *instance, struct generation *gen, struct fib *fib,
-		 const struct engine_ops *ops);
+/* -EPROTO: the maps hold what no engine can make sense of. */
+int publish_open(struct publish *p, const struct instance *instance, struct generation *gen, struct fib *fib);
 void publish_close(struct publish *p);
 /* Rows go to `gen` too from now on, beginning with all that there are. */
 int publish_add(struct publish *p, struct generation *gen);
 /* Rows go to the newest generation only. The old one is the caller's to free. */
 void publish_drop_old(struct publish *p);
 void publish_drop_new(struct publish *p); /* the other way round; nothing was added is fine */
+/* From now on until the sweep the tables are those of an earlier daemon. */
+void publish_adopt(struct publish *p);
 /* Deletes what a dead daemon left in the maps and the fib does not have. */
 long publish_sweep(struct publish *p);
+/* What the engine of a family has and needs, in the generation that ports use. */
+struct engine_room publish_room(const struct publish *p, enum family family);
+void publish_heal(struct publish *p);
+bool publish_grace_begin(struct publish *p);
+void publish_grace_end(struct publish *p);
 
 /* grace.c */
 int grace_start(struct daemon *d);
@@ -158,8 +173,14 @@ void deadman_off(struct daemon *d);
 void status_update(struct daemon *d);
 void status_leave(struct daemon *d);
 
-/* switch.c: the maps become those of d->opt.capacity. */
-void switch_capacity(struct daemon *d);
+/*
+ * switch.c. Before anything is published: the tables to fill become those that the options and the
+ * number of prefixes ask for; then, when they are filled, the ports move there.
+ */
+void switch_prepare(struct daemon *d);
+void switch_finish(struct daemon *d);
+/* The same with tables in use: at most once a second. */
+void switch_tables(struct daemon *d);
 
 /* main.c: called when the last wanted dump is complete. */
 void daemon_synced(struct daemon *d);

@@ -45,12 +45,19 @@ static void on_answer(void *arg)
 	eventfd_read(d->grace->answer, &n);
 	d->grace->pending = false;
 	fib_grace_end(&d->fib);
+	publish_grace_end(&d->publish);
 	grace_request(d);
 }
 
 void grace_request(struct daemon *d)
 {
-	if (d->grace->pending || !fib_grace_begin(&d->fib))
+	bool wait;
+
+	if (d->grace->pending)
+		return;
+	wait = fib_grace_begin(&d->fib);
+	wait |= publish_grace_begin(&d->publish);
+	if (!wait)
 		return;
 	d->grace->pending = true;
 	eventfd_write(d->grace->ask, 1);

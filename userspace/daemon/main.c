@@ -34,10 +34,14 @@ static const char doc[] =
 	"attach` or an earlier xfibd, need not be named. xfibd stays in the foreground and logs to stderr; "
 	"`xfib status` shows what it does.";
 
-enum { OPT_ROUTES4 = 256, OPT_ROUTES6, OPT_HOLD, OPT_DROP_BLACKHOLE, OPT_ALLOW_BYPASS, OPT_RCVBUF };
+enum { OPT_ENGINE = 256, OPT_ROUTES4, OPT_ROUTES6, OPT_HOLD, OPT_DROP_BLACKHOLE, OPT_ALLOW_BYPASS, OPT_RCVBUF };
 
 static const struct argp_option arg_options[] = {
 	{ "instance", 'n', "NAME", 0, "The instance (default: \"default\")", 0 },
+	{ "engine", OPT_ENGINE, "ENGINE", 0,
+	  "How routes are looked up: lpm (the kernel's LPM trie), trie (compiled; fast with many routes) or "
+	  "auto (default: trie from 256 prefixes of a family on)",
+	  0 },
 	{ "hold", OPT_HOLD, "SEC", 0,
 	  "Leave all packets to the kernel when xfibd was not heard of for SEC seconds (default 10; 0: never)",
 	  0 },
@@ -84,6 +88,21 @@ static enum policy_kind policy_kind(const char *arg, struct argp_state *state)
 	return POLICY_KINDS;
 }
 
+static enum engine_choice engine_choice(const char *arg, struct argp_state *state)
+{
+	static const char *const words[] = {
+		[ENGINE_AUTO] = "auto",
+		[ENGINE_LPM] = "lpm",
+		[ENGINE_TRIE] = "trie",
+	};
+
+	for (int i = 0; i <= ENGINE_TRIE; i++)
+		if (!strcmp(arg, words[i]))
+			return i;
+	argp_error(state, "--engine must be auto, lpm or trie, not '%s'", arg);
+	return ENGINE_AUTO;
+}
+
 struct command {
 	struct options opt;
 	bool verbose;
@@ -101,6 +120,9 @@ static error_t parse_arg(int key, char *arg, struct argp_state *state)
 				   "and '_'",
 				   arg);
 		c->opt.name = arg;
+		return 0;
+	case OPT_ENGINE:
+		c->opt.engine = engine_choice(arg, state);
 		return 0;
 	case OPT_HOLD:
 		c->opt.hold_s = number(arg, 0, 86400, "--hold", state);
@@ -150,6 +172,8 @@ static void first_sync(struct daemon *d)
 	settings_update(d);
 	policy_update(d);
 	d->fib.enabled = d->adopted; /* ports that forward go on forwarding meanwhile */
+	if (!d->adopted)
+		switch_prepare(d);
 	fib_start(&d->fib);
 	fib_commit(&d->fib);
 	if (d->adopted) {
@@ -158,6 +182,7 @@ static void first_sync(struct daemon *d)
 			log_errno(swept, "cannot look for stale routes");
 		fib_adopt_end(&d->fib);
 	}
+	switch_finish(d);
 	fib_set_enabled(&d->fib, true);
 	daemon_commit(d);
 	d->synced_ms = (now_ns() - d->start_ns) / 1000000;
@@ -181,8 +206,6 @@ void daemon_synced(struct daemon *d)
 	d->generation++;
 	d->sync.lost = false;
 	deadman_extend(d);
-	if (first)
-		switch_capacity(d);
 	status_update(d);
 }
 
@@ -202,6 +225,8 @@ static void on_second(void *arg)
 		sync_idle(d, 1u << NL_PROXIES, false);
 		refresh_neighbours(d);
 		fib_heal(&d->fib);
+		publish_heal(&d->publish);
+		switch_tables(d);
 	}
 	daemon_commit(d);
 	status_update(d);
@@ -261,6 +286,7 @@ static int adopt_maps(struct daemon *d)
 	err = fib_adopt(&d->fib, &maps);
 	if (err)
 		return log_errno(err, "cannot take over the tables of an earlier xfibd");
+	publish_adopt(&d->publish);
 	d->adopted = true;
 	return 0;
 }
@@ -280,7 +306,7 @@ static int open_tables(struct daemon *d)
 		err = fib_init(&d->fib, &d->model, &publish_sink, &d->publish,
 			       d->gen->capacity.routes4, d->gen->capacity.routes6);
 	if (!err)
-		err = publish_open(&d->publish, d->instance, d->gen, &d->fib, &engine_lpm);
+		err = publish_open(&d->publish, d->instance, d->gen, &d->fib);
 	if (err)
 		return log_errno(err, "cannot set up the tables");
 	d->fib.drop_blackhole = d->opt.drop_blackhole;
@@ -325,6 +351,7 @@ static void stop(struct daemon *d)
 	fib_done(&d->fib);
 	model_done(&d->model);
 	generation_free(d->gen);
+	generation_free(d->old_gen);
 	loop_free(d->loop);
 }
 

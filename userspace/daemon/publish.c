@@ -28,7 +28,12 @@ static void store_word(void *to, const void *word)
  */
 static void write_routes(struct publish *p)
 {
-	for_each_target(p, t) for (int f = 0; f < FAMILIES; f++) p->ops->flush(t->engine[f]);
+	bool written = true;
+
+	for_each_target(p, t) for (int f = 0; f < FAMILIES; f++) written &=
+		t->ops[f]->flush(t->engine[f]);
+	if (written)
+		fib_routes_written(p->fib);
 }
 
 static void put_port(void *arg, __u32 slot, struct xfib_port port)
@@ -63,11 +68,41 @@ static void put_own4(void *arg, const __u64 words[XFIB_OWN_BITS / 64])
 		store_word(&t->gen->own4[i], &words[i]);
 }
 
+/*
+ * A compiled trie of an earlier daemon's is replaced by the sweep, and leaf 0 means in both what this word
+ * says: in between it is the kernel's if it is to change.
+ */
+static bool default_waits(struct publish *p, __u32 id, struct xfib_nexthop nexthop)
+{
+	const struct xfib_nexthop none = {};
+	struct target *t = &p->target[0];
+	enum family f = id == XFIB_NH_DEFAULT(0, 1);
+	__u64 word;
+
+	if (!p->adopting || id != XFIB_NH_DEFAULT(0, f) || t->ops[f] != &engine_trie)
+		return false;
+	memcpy(&word, &t->gen->nexthops[id], sizeof(word));
+	if (word == nexthop_bits(nexthop) && !p->dflt[f])
+		return true;
+	p->dflt[f] = nexthop_bits(nexthop);
+	store_word(&t->gen->nexthops[id], &none);
+	return true;
+}
+
 static void put_nexthop(void *arg, __u32 id, struct xfib_nexthop nexthop)
 {
 	struct publish *p = arg;
 
+	if (default_waits(p, id, nexthop))
+		return;
 	write_routes(p);
+	for_each_target(p, t) store_word(&t->gen->nexthops[id], &nexthop);
+}
+
+static void put_nexthop_new(void *arg, __u32 id, struct xfib_nexthop nexthop)
+{
+	struct publish *p = arg;
+
 	for_each_target(p, t) store_word(&t->gen->nexthops[id], &nexthop);
 }
 
@@ -132,7 +167,7 @@ static void put_route(void *arg, enum family family, __u32 fib, struct addr pref
 {
 	struct publish *p = arg;
 
-	for_each_target(p, t) p->ops->set(t->engine[family], fib, prefix, len, value);
+	for_each_target(p, t) t->ops[family]->set(t->engine[family], fib, prefix, len, value);
 }
 
 static void put_route_del(void *arg, enum family family, __u32 fib, struct addr prefix,
@@ -140,7 +175,8 @@ static void put_route_del(void *arg, enum family family, __u32 fib, struct addr 
 {
 	struct publish *p = arg;
 
-	for_each_target(p, t) p->ops->del(t->engine[family], fib, prefix, len);
+	write_routes(p);
+	for_each_target(p, t) t->ops[family]->del(t->engine[family], fib, prefix, len);
 }
 
 static void commit(void *arg)
@@ -154,6 +190,7 @@ const struct fib_sink publish_sink = {
 	.tx = put_tx,
 	.own4 = put_own4,
 	.nexthop = put_nexthop,
+	.nexthop_new = put_nexthop_new,
 	.member = put_member,
 	.neigh = put_neigh,
 	.lladdr = put_lladdr,
@@ -170,30 +207,40 @@ static void route_failed(void *arg, enum family family, struct addr prefix, unsi
 	fib_route_failed(p->fib, family, prefix, len);
 }
 
-static void target_close(struct publish *p, struct target *t)
+static void target_close(struct target *t)
 {
 	for (int f = 0; f < FAMILIES; f++)
-		p->ops->free(t->engine[f]);
+		if (t->engine[f])
+			t->ops[f]->free(t->engine[f]);
 	*t = (struct target){};
 }
 
 static int target_open(struct publish *p, struct target *t, struct generation *gen)
 {
+	const struct engine_tables tables[FAMILIES] = {
+		[IP4] = { IP4, gen->fd[XFIB_MAP_lpm4], gen->trie4, gen->capacity.trie4,
+			  &gen->trie_roots[XFIB_TRIE_ROOT(0, 0)], &p->fib->m->rib[IP4], route_failed, p },
+		[IP6] = { IP6, gen->fd[XFIB_MAP_lpm6], gen->trie6, gen->capacity.trie6,
+			  &gen->trie_roots[XFIB_TRIE_ROOT(0, 1)], &p->fib->m->rib[IP6], route_failed, p },
+	};
+	int err = 0;
+
 	*t = (struct target){ .gen = gen };
-	t->engine[IP4] = p->ops->new (IP4, gen->fd[XFIB_MAP_lpm4], route_failed, p);
-	t->engine[IP6] = p->ops->new (IP6, gen->fd[XFIB_MAP_lpm6], route_failed, p);
-	if (t->engine[IP4] && t->engine[IP6])
-		return 0;
-	target_close(p, t);
-	return -ENOMEM;
+	for (int f = 0; f < FAMILIES && !err; f++) {
+		t->ops[f] = tables[f].trie_bytes ? &engine_trie : &engine_lpm;
+		err = t->ops[f]->new (&tables[f], &t->engine[f]);
+	}
+	if (err)
+		target_close(t);
+	return err;
 }
 
 int publish_open(struct publish *p, const struct instance *instance, struct generation *gen,
-		 struct fib *fib, const struct engine_ops *ops)
+		 struct fib *fib)
 {
 	int err;
 
-	*p = (struct publish){ .instance = instance, .fib = fib, .ops = ops };
+	*p = (struct publish){ .instance = instance, .fib = fib };
 	err = target_open(p, &p->target[0], gen);
 	p->targets = err ? 0 : 1;
 	return err;
@@ -201,34 +248,32 @@ int publish_open(struct publish *p, const struct instance *instance, struct gene
 
 void publish_close(struct publish *p)
 {
-	for_each_target(p, t) target_close(p, t);
+	for_each_target(p, t) target_close(t);
 	p->targets = 0;
 }
 
 int publish_add(struct publish *p, struct generation *gen)
 {
-	struct publish fresh = {
-		.instance = p->instance, .fib = p->fib, .ops = p->ops, .targets = 1
-	};
+	struct publish fresh = { .instance = p->instance, .fib = p->fib, .targets = 1 };
 	int err = target_open(p, &p->target[1], gen);
 
 	if (err)
 		return err;
 	fresh.target[0] = p->target[1];
+	p->targets = 2; /* what finds no room is marked in both */
 	fib_replay(p->fib, &publish_sink, &fresh);
-	p->targets = 2;
 	return 0;
 }
 
 void publish_drop_new(struct publish *p)
 {
-	target_close(p, &p->target[1]);
+	target_close(&p->target[1]);
 	p->targets = 1;
 }
 
 void publish_drop_old(struct publish *p)
 {
-	target_close(p, &p->target[0]);
+	target_close(&p->target[0]);
 	p->target[0] = p->target[1];
 	p->target[1] = (struct target){};
 	p->targets = 1;
@@ -239,17 +284,65 @@ static bool stale(void *arg, enum family family, struct addr prefix, unsigned in
 	return !fib_installed(arg, family, prefix, len);
 }
 
+void publish_adopt(struct publish *p)
+{
+	p->adopting = true;
+}
+
 long publish_sweep(struct publish *p)
 {
 	long swept = 0;
 
 	for_each_target(p, t) for (int f = 0; f < FAMILIES; f++)
 	{
-		long n = p->ops->sweep(t->engine[f], stale, p->fib);
+		long n = t->ops[f]->sweep(t->engine[f], stale, p->fib);
 
 		if (n < 0)
 			return n;
 		swept += n;
 	}
+	p->adopting = false;
+	for (int f = 0; f < FAMILIES; f++) {
+		if (p->dflt[f])
+			put_nexthop(p, XFIB_NH_DEFAULT(0, f), nexthop_of_bits(p->dflt[f]));
+		p->dflt[f] = 0;
+	}
 	return swept;
+}
+
+struct engine_room publish_room(const struct publish *p, enum family family)
+{
+	const struct target *t = &p->target[0];
+
+	return t->ops[family]->room(t->engine[family], p->fib->family[family].installed);
+}
+
+void publish_heal(struct publish *p)
+{
+	for_each_target(p, t) for (int f = 0; f < FAMILIES; f++)
+	{
+		if (t->ops[f]->heal)
+			t->ops[f]->heal(t->engine[f]);
+	}
+}
+
+bool publish_grace_begin(struct publish *p)
+{
+	bool wait = false;
+
+	for_each_target(p, t) for (int f = 0; f < FAMILIES; f++)
+	{
+		if (t->ops[f]->grace_begin)
+			wait |= t->ops[f]->grace_begin(t->engine[f]);
+	}
+	return wait;
+}
+
+void publish_grace_end(struct publish *p)
+{
+	for_each_target(p, t) for (int f = 0; f < FAMILIES; f++)
+	{
+		if (t->ops[f]->grace_end)
+			t->ops[f]->grace_end(t->engine[f]);
+	}
 }

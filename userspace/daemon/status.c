@@ -34,13 +34,14 @@ static __u64 markers(const struct fib_family *ff)
 static struct xfib_table_status route_table(const struct daemon *d, enum family f)
 {
 	const struct fib_family *ff = &d->fib.family[f];
+	struct engine_room room = publish_room(&d->publish, f);
 
 	return (struct xfib_table_status){
 		.entries = ff->installed,
 		.capacity = ff->capacity,
-		.bytes = d->publish.ops->bytes(f, ff->installed),
-		.punt_markers = markers(ff),
-		.overflow = ff->overflow,
+		.bytes = room.bytes,
+		.punt_markers = markers(ff) + room.markers,
+		.overflow = ff->overflow + room.markers,
 	};
 }
 
@@ -48,6 +49,7 @@ static void family_reasons(const struct daemon *d, enum family f, char reason[4]
 			   __u8 *fast)
 {
 	const struct fib_family *ff = &d->fib.family[f];
+	struct engine_room room;
 	unsigned int n = 0;
 
 	memset(reason, 0, 4 * XFIB_REASON);
@@ -64,6 +66,11 @@ static void family_reasons(const struct daemon *d, enum family f, char reason[4]
 			reason[n++], XFIB_REASON,
 			"%u routes found no room and stay in the kernel: restart xfibd with --routes%c above %u",
 			ff->overflow, f == IP4 ? '4' : '6', ff->capacity);
+	room = publish_room(&d->publish, f);
+	if (room.markers)
+		snprintf(reason[n++], XFIB_REASON,
+			 "%llu parts of the compiled table found no room and stay in the kernel",
+			 room.markers);
 	if (d->fib.starved)
 		snprintf(reason[n++], XFIB_REASON,
 			 "%u next hops found no room and stay in the kernel", d->fib.starved);
@@ -152,7 +159,8 @@ static void fill(struct daemon *d, struct xfib_status *s)
 		.capacity = XFIB_MEMBERS,
 		.bytes = XFIB_MEMBERS * sizeof(struct xfib_nexthop),
 	};
-	s->engine4 = s->engine6 = d->publish.ops->id;
+	s->engine4 = d->publish.target[0].ops[IP4]->id;
+	s->engine6 = d->publish.target[0].ops[IP6]->id;
 	family_reasons(d, IP4, s->reason4, &s->fast4);
 	family_reasons(d, IP6, s->reason6, &s->fast6);
 	snprintf(s->daemon_version, sizeof(s->daemon_version), "%s", XFIB_VERSION);

@@ -302,6 +302,8 @@ static void retire_group(struct fib *fib, __u64 word, __u32 first, __u8 order)
 
 static void publish_word(struct fib *fib, const struct path *path, struct xfib_nexthop word)
 {
+	/* A queued prefix that finds no room makes the default a marker, which is no path's then. */
+	fib->sink->commit(fib->sink_arg);
 	if (path->fib.leaf >= XFIB_NH_FIRST)
 		fib->sink->nexthop(fib->sink_arg, path->fib.leaf, word);
 	for (int f = 0; f < FAMILIES; f++)
@@ -486,15 +488,18 @@ __u32 path_leaf(struct fib *fib, struct path *path)
 	if (path->fib.leaf)
 		return path->fib.leaf;
 	path->fib.leaf = adopt_nexthop(fib, path->fib.word);
-	if (!path->fib.leaf)
-		path->fib.leaf = slots_get(&fib->leaves);
+	if (path->fib.leaf) {
+		publish_word(fib, path, word);
+		return path->fib.leaf;
+	}
+	path->fib.leaf = slots_get(&fib->leaves);
 	if (!path->fib.leaf) {
 		if (!path->fib.starved)
 			fib->starved++;
 		path->fib.starved = true;
 		return XFIB_PUNT_CAPACITY;
 	}
-	publish_word(fib, path, word);
+	fib->sink->nexthop_new(fib->sink_arg, path->fib.leaf, word);
 	return path->fib.leaf;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A FIB engine: how the prefixes of one family lie in maps, behind one interface. Its reader is
- * bpf/fib4.h or fib6.h. An engine may queue what it is told until flush; what it cannot store must not
- * fall through to a shorter prefix: it is reported, for the caller to see to (an old leaf may be there until
- * the caller deletes it), or is a PASS marker of the engine's own.
+ * bpf/fib4.h or fib6.h. An engine may queue what it is told until flush. What it cannot store is a PASS
+ * marker of its own, or is reported before anything that was set later is written; what is set by
+ * then, in turn, comes before all that is queued. The caller deletes a reported prefix when it is
+ * covered: an old leaf may be there.
  */
 #pragma once
 
@@ -44,9 +45,9 @@ struct engine_ops {
 	void (*free)(struct engine *engine); /* NULL is fine */
 
 	/* Replaces or adds, removes. */
-	void (*set)(struct engine *engine, struct addr prefix, unsigned int len, __u32 value);
-	void (*del)(struct engine *engine, struct addr prefix, unsigned int len);
-	void (*flush)(struct engine *engine);
+	void (*set)(struct engine *engine, __u32 fib, struct addr prefix, unsigned int len, __u32 value);
+	void (*del)(struct engine *engine, __u32 fib, struct addr prefix, unsigned int len);
+	bool (*flush)(struct engine *engine); /* false: it is being written already, and reporting */
 
 	/*
 	 * Deletes what was in the maps from before and `stale` picks, shortest first. Returns how many
@@ -55,9 +56,8 @@ struct engine_ops {
 	long (*sweep)(struct engine *engine, engine_stale_fn stale, void *arg);
 
 	struct engine_room (*room)(const struct engine *engine, __u32 prefixes);
-	/* Tries again what found no room. */
+	/* These may be NULL. Tries again what is a marker for want of room. */
 	void (*heal)(struct engine *engine);
-
 	/* As fib_grace_begin() and fib_grace_end(). */
 	bool (*grace_begin)(struct engine *engine);
 	void (*grace_end)(struct engine *engine);

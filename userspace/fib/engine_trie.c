@@ -57,7 +57,7 @@ static int compiled_new(const struct engine_tables *tables, struct engine **engi
 	return 0;
 }
 
-static void note(struct engine *e, struct addr prefix, unsigned int len)
+static void note(struct engine *e, __u32 fib, struct addr prefix, unsigned int len)
 {
 	struct queued *last = e->queued ? &e->queue[e->queued - 1] : NULL;
 
@@ -68,9 +68,10 @@ static void note(struct engine *e, struct addr prefix, unsigned int len)
 		e->queue[e->queued++] = (struct queued){ prefix, len };
 }
 
-static void compiled_set(struct engine *e, struct addr prefix, unsigned int len, __u32 value)
+static void compiled_set(struct engine *e, __u32 fib, struct addr prefix, unsigned int len,
+			 __u32 value)
 {
-	note(e, prefix, len);
+	note(e, fib, prefix, len);
 }
 
 static void compile_all(struct engine *e)
@@ -79,7 +80,7 @@ static void compile_all(struct engine *e)
 	trie_update(&e->trie, (struct addr){}, 0);
 }
 
-static void compiled_flush(struct engine *e)
+static bool compiled_flush(struct engine *e)
 {
 	if (e->all)
 		compile_all(e);
@@ -88,6 +89,7 @@ static void compiled_flush(struct engine *e)
 			trie_update(&e->trie, e->queue[i].prefix, e->queue[i].len);
 	e->queued = 0;
 	e->all = false;
+	return true;
 }
 
 static long compiled_sweep(struct engine *e, engine_stale_fn stale, void *arg)

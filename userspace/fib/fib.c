@@ -132,7 +132,7 @@ void fib_commit(struct fib *fib)
 	for (int f = 0; f < FAMILIES; f++)
 		if (fib->family[f].flush)
 			fib_flush(fib, f);
-	leaf_commit(fib);
+	fib->sink->commit(fib->sink_arg);
 	path_reap(fib);
 }
 

@@ -23,6 +23,8 @@ struct fib_sink {
 	void (*tx)(void *arg, __u32 port, __u32 ifindex);   /* devmap entry; 0 removes */
 	void (*own4)(void *arg, const __u64 words[XFIB_OWN_BITS / 64]);
 	void (*nexthop)(void *arg, __u32 id, struct xfib_nexthop nexthop);
+	/* ... of an id that no prefix leads to yet */
+	void (*nexthop_new)(void *arg, __u32 id, struct xfib_nexthop nexthop);
 	void (*member)(void *arg, __u32 bucket, struct xfib_nexthop nexthop);
 	void (*neigh)(void *arg, __u32 slot, const struct xfib_neigh *neigh); /* the key; word zero */
 	void (*lladdr)(void *arg, __u32 slot, struct xfib_lladdr lladdr);
@@ -30,7 +32,9 @@ struct fib_sink {
 	int (*neigh_index)(void *arg, const struct xfib_neigh *neigh, __u32 slot);
 	/*
 	 * May be queued until commit, or until a row that replaces something other than a prefix, which
-	 * must not overtake them. What does not go in comes back by fib_route_failed().
+	 * must not overtake them. What does not go in is told by fib_route_failed() before anything that
+	 * was queued later is written; rows that come from there overtake the queue. When it is empty:
+	 * fib_routes_written().
 	 */
 	void (*route)(void *arg, enum family family, __u32 fib, struct addr prefix, unsigned int len,
 		      __u32 value);
@@ -76,7 +80,7 @@ struct fib {
 	struct buddy members;
 	struct path_change *changed; /* paths that are worked out and not published */
 	__u32 changes, changed_size;
-	struct failed_prefix *failed; /* that the map did not take in this batch */
+	struct failed_prefix *failed; /* that the map did not take, and may still have as they were */
 	__u32 fails, failed_size;
 	__u32 starved;	    /* paths without a leaf id */
 	__u32 neigh_overflow;
@@ -117,8 +121,12 @@ void fib_set_port(struct fib *fib, unsigned int slot, __u32 ifindex, bool attach
 /* Everything is synced: ports are enabled from now on; or not any more. */
 void fib_set_enabled(struct fib *fib, bool enabled);
 
-/* From the sink, during commit: the map did not take this prefix (full, no memory). */
+/*
+ * From the sink: the map did not take this prefix (full, no memory). What covers it becomes a marker at
+ * once; the prefix, which may be in the map with an old leaf, is deleted when all is written.
+ */
 void fib_route_failed(struct fib *fib, enum family family, struct addr prefix, unsigned int len);
+void fib_routes_written(struct fib *fib);
 
 /* Tries again what found no room. Call it when something was freed, at most once a second. */
 void fib_heal(struct fib *fib);
@@ -162,7 +170,6 @@ bool fib_installed(const struct fib *fib, enum family family, struct addr prefix
 
 /* leaf.c */
 void leaf_update(struct fib *fib, enum family family, __u32 node, __u8 above);
-void leaf_commit(struct fib *fib); /* lets the sink write, and sees to what found no room */
 void leaf_default_publish(struct fib *fib, enum family family, struct xfib_nexthop word);
 /* adjacency.c: the leaf id of a path, assigned and published when first asked for. */
 __u32 path_leaf(struct fib *fib, struct path *path);

@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
+#include "common/cleanup.h"
 #include "fib.h"
 
 static struct rib *rib_of(struct fib *fib, enum family family)
@@ -77,25 +78,20 @@ static bool visible(const struct rib_node *node, __u8 above)
 }
 
 /*
- * What the map should hold for a visible prefix. Between the change of a link and the flush that
- * follows it, `first` may speak of routes that have just become unusable.
+ * The leaf of a visible prefix. Between the change of a link and the flush that follows it, `first` may
+ * speak of routes that have just become unusable.
  */
-static __u32 leaf_value(struct fib *fib, const struct rib *rib, __u32 node)
+static __u32 leaf_of(struct fib *fib, const struct rib *rib, __u32 node)
 {
-	__u32 leaf, route = winner(fib, rib, node);
-	__u8 table = rib->node[node].first;
+	__u32 route = winner(fib, rib, node);
 
-	if (rib->node[node].shield)
-		leaf = XFIB_PUNT_CAPACITY;
-	else if (selective(rib, node, table))
-		leaf = XFIB_PUNT_SELECTIVE_ROUTE;
-	else if (!route)
-		leaf = XFIB_PUNT_DEAD_NEXTHOP;
-	else if (undecidable(fib, rib, node, route))
-		leaf = XFIB_PUNT_UNSUPPORTED_ROUTE;
-	else
-		leaf = path_leaf(fib, path_at(&fib->m->paths, rib->route[route].path));
-	return XFIB_LEAF_VALUE(leaf, table);
+	if (selective(rib, node, rib->node[node].first))
+		return XFIB_PUNT_SELECTIVE_ROUTE;
+	if (!route)
+		return XFIB_PUNT_DEAD_NEXTHOP;
+	if (undecidable(fib, rib, node, route))
+		return XFIB_PUNT_UNSUPPORTED_ROUTE;
+	return path_leaf(fib, path_at(&fib->m->paths, rib->route[route].path));
 }
 
 static void count_leaf(struct fib_family *ff, __u32 value, int n)
@@ -139,9 +135,12 @@ void leaf_default_publish(struct fib *fib, enum family family, struct xfib_nexth
 
 static void leaf_default_changed(struct fib *fib, enum family family)
 {
-	struct xfib_nexthop word =
-		default_word(fib, rib_of(fib, family), &fib->family[family].dflt.path);
+	struct fib_family *ff = &fib->family[family];
+	struct xfib_nexthop word;
 
+	/* A queued prefix that finds no room makes this a marker: before, not while it is written. */
+	fib->sink->commit(fib->sink_arg);
+	word = default_word(fib, rib_of(fib, family), &ff->dflt.path);
 	leaf_default_publish(fib, family, word);
 }
 
@@ -166,12 +165,27 @@ static void set_shield(struct fib_family *ff, struct rib_node *n, bool shield)
 	n->shield = shield;
 }
 
+static void clear_overflow(struct fib_family *ff, struct rib_node *n)
+{
+	if (!n->overflow)
+		return;
+	n->overflow = 0;
+	ff->overflow--;
+	ff->freed = true;
+}
+
 static void publish(struct fib *fib, enum family family, __u32 node)
 {
 	struct fib_family *ff = &fib->family[family];
-	struct rib_node *n = &rib_of(fib, family)->node[node];
-	__u32 value = leaf_value(fib, rib_of(fib, family), node);
+	struct rib *rib = rib_of(fib, family);
+	struct rib_node *n = &rib->node[node];
+	__u32 leaf = n->shield ? XFIB_PUNT_CAPACITY : leaf_of(fib, rib, node), value;
 
+	/* A new leaf lets the sink write: some prefix, even this one, may have found no room just now. */
+	if (!n->installed)
+		set_shield(ff, n, ff->overflow && catches_overflow(rib, node));
+	clear_overflow(ff, n);
+	value = XFIB_LEAF_VALUE(n->shield ? XFIB_PUNT_CAPACITY : leaf, n->first);
 	if (n->installed && n->published == value)
 		return;
 	if (n->installed)
@@ -199,10 +213,12 @@ static void shield_above(struct fib *fib, enum family family, struct addr prefix
 	if (rib->node[best].shield)
 		return;
 	set_shield(&fib->family[family], &rib->node[best], true);
-	if (best == RIB_ROOT)
-		leaf_default_changed(fib, family);
-	else
+	if (best != RIB_ROOT) {
 		publish(fib, family, best);
+		return;
+	}
+	fib->family[family].dflt.path = 0;
+	leaf_default_publish(fib, family, nexthop_verdict_word(XFIB_PUNT_CAPACITY));
 }
 
 static void set_overflow(struct fib *fib, enum family family, __u32 node)
@@ -216,31 +232,17 @@ static void set_overflow(struct fib *fib, enum family family, __u32 node)
 	shield_above(fib, family, n->prefix, n->len);
 }
 
-static void clear_overflow(struct fib *fib, enum family family, struct rib_node *n)
-{
-	if (!n->overflow)
-		return;
-	n->overflow = 0;
-	fib->family[family].overflow--;
-	fib->family[family].freed = true;
-}
-
 /* --- one prefix -------------------------------------------------------------------------------- */
 
 static void install(struct fib *fib, enum family family, __u32 node)
 {
 	struct fib_family *ff = &fib->family[family];
-	struct rib *rib = rib_of(fib, family);
-	struct rib_node *n = &rib->node[node];
+	const struct rib_node *n = &rib_of(fib, family)->node[node];
 
-	if (!n->installed && ff->installed >= ff->capacity) {
+	if (!n->installed && ff->installed >= ff->capacity)
 		set_overflow(fib, family, node);
-		return;
-	}
-	if (ff->overflow && !n->installed)
-		set_shield(ff, n, catches_overflow(rib, node));
-	clear_overflow(fib, family, n);
-	publish(fib, family, node);
+	else
+		publish(fib, family, node);
 }
 
 static void withdraw(struct fib *fib, enum family family, __u32 node)
@@ -249,7 +251,9 @@ static void withdraw(struct fib *fib, enum family family, __u32 node)
 	struct rib *rib = rib_of(fib, family);
 	struct rib_node *n = &rib->node[node];
 
-	clear_overflow(fib, family, n);
+	/* What finds no room below is to be known while this prefix still covers it. */
+	fib->sink->commit(fib->sink_arg);
+	clear_overflow(ff, n);
 	if (!n->installed)
 		return;
 	n->installed = 0; /* so that a prefix above is shielded, not this one */
@@ -350,7 +354,8 @@ bool fib_installed(const struct fib *fib, enum family family, struct addr prefix
 	return node && fib->m->rib[family].node[node].installed;
 }
 
-/* A prefix that may be in the map with an old leaf; deleted when what covers it is known to punt. */
+/* --- what the map did not take -------------------------------------------------------------------- */
+
 struct failed_prefix {
 	enum family family;
 	struct addr prefix;
@@ -363,39 +368,13 @@ static void remember_failed(struct fib *fib, enum family family, struct addr pre
 	struct failed_prefix *list = fib->failed;
 
 	if (fib->fails == fib->failed_size) {
-		__u32 size = fib->failed_size ? 2 * fib->failed_size : 64;
-
-		list = realloc(fib->failed, size * sizeof(*list));
-		if (!list) {
-			fib->sink->route_del(fib->sink_arg, family, 0, prefix, len);
-			return;
-		}
+		fib->failed_size = fib->failed_size ? 2 * fib->failed_size : 64;
+		list = realloc(list, fib->failed_size * sizeof(*list));
+		if (!list)
+			abort(); /* a prefix that has an old leaf, and nobody knows, would misroute */
 		fib->failed = list;
-		fib->failed_size = size;
 	}
 	list[fib->fails++] = (struct failed_prefix){ family, prefix, len };
-}
-
-static int by_length(const void *a, const void *b)
-{
-	const struct failed_prefix *x = a, *y = b;
-
-	return (int)x->len - (int)y->len;
-}
-
-/* Shortest first, as all that is withdrawn. */
-void leaf_commit(struct fib *fib)
-{
-	fib->sink->commit(fib->sink_arg);
-	if (fib->fails > 1)
-		qsort(fib->failed, fib->fails, sizeof(*fib->failed), by_length);
-	for (__u32 i = 0; i < fib->fails; i++) {
-		const struct failed_prefix *p = &fib->failed[i];
-
-		if (!fib_installed(fib, p->family, p->prefix, p->len))
-			fib->sink->route_del(fib->sink_arg, p->family, 0, p->prefix, p->len);
-	}
-	fib->fails = 0;
 }
 
 void fib_route_failed(struct fib *fib, enum family family, struct addr prefix, unsigned int len)
@@ -415,19 +394,38 @@ void fib_route_failed(struct fib *fib, enum family family, struct addr prefix, u
 	remember_failed(fib, family, prefix, len);
 }
 
+static int by_length(const void *a, const void *b)
+{
+	const struct failed_prefix *x = a, *y = b;
+
+	return (int)x->len - (int)y->len;
+}
+
+/* Shortest first, as all that is withdrawn. */
+void fib_routes_written(struct fib *fib)
+{
+	_cleanup_free_ struct failed_prefix *list = fib->failed;
+	__u32 n = fib->fails;
+
+	/* To delete is to write. */
+	fib->failed = NULL;
+	fib->fails = fib->failed_size = 0;
+	if (n)
+		qsort(list, n, sizeof(*list), by_length);
+	for (struct failed_prefix *p = list; p < list + n; p++)
+		if (!fib_installed(fib, p->family, p->prefix, p->len))
+			fib->sink->route_del(fib->sink_arg, p->family, 0, p->prefix, p->len);
+}
+
 /* --- room again -------------------------------------------------------------------------------- */
 
 static void visit_heal(struct rib *rib, __u32 node, __u8 above, void *arg)
 {
 	struct fib *fib = arg;
 	struct fib_family *ff = &fib->family[rib->family];
-	struct rib_node *n = &rib->node[node];
 
-	if (!n->overflow || ff->installed >= ff->capacity)
-		return;
-	set_shield(ff, n, catches_overflow(rib, node));
-	clear_overflow(fib, rib->family, n);
-	publish(fib, rib->family, node);
+	if (rib->node[node].overflow && ff->installed < ff->capacity)
+		publish(fib, rib->family, node);
 }
 
 static void visit_lift(struct rib *rib, __u32 node, __u8 above, void *arg)
@@ -455,7 +453,7 @@ void fib_heal(struct fib *fib)
 		if (!freed || !(ff->overflow || ff->shields))
 			continue;
 		rib_walk(rib_of(fib, f), RIB_ROOT, RIB_POST, visit_heal, RIB_NO_TABLE, fib);
-		leaf_commit(fib);
+		fib->sink->commit(fib->sink_arg);
 		rib_walk(rib_of(fib, f), RIB_ROOT, RIB_POST, visit_lift, RIB_NO_TABLE, fib);
 	}
 	path_feed(fib);

@@ -3,6 +3,9 @@
  * The lpm engine: BPF_MAP_TYPE_LPM_TRIE, one map a family. Updates are queued and written in batches,
  * in the order in which they came; a deletion first writes what is queued. The kernel replaces a
  * prefix by one pointer store, so a reader sees the old leaf or the new one.
+ *
+ * A prefix that cannot be stored is reported at once, and the markers that this leads to overtake the
+ * queue: else its addresses would meet what a prefix that covers it is about to become.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -20,32 +23,29 @@ struct engine {
 	void *arg;
 	size_t key_size;
 	bool no_batch; /* the kernel has no batches for this map type */
-	bool flushing;
-	__u32 queued;
+	bool writing;
+	__u32 queued, written;
 	__u32 value[QUEUE];
 	__u8 key[QUEUE * sizeof(struct xfib_lpm6)];
-	struct xfib_lpm6 *lost; /* could not be stored, to be reported when the queue is empty */
-	size_t losts, lost_size;
 };
 
-static struct engine *lpm_new(enum family family, int fd, engine_failed_fn failed, void *arg)
+static int lpm_new(const struct engine_tables *tables, struct engine **engine)
 {
 	struct engine *e = calloc(1, sizeof(*e));
 
 	if (!e)
-		return NULL;
-	e->family = family;
-	e->fd = fd;
-	e->failed = failed;
-	e->arg = arg;
-	e->key_size = family == IP4 ? sizeof(struct xfib_lpm4) : sizeof(struct xfib_lpm6);
-	return e;
+		return -ENOMEM;
+	e->family = tables->family;
+	e->fd = tables->lpm;
+	e->failed = tables->failed;
+	e->arg = tables->arg;
+	e->key_size = e->family == IP4 ? sizeof(struct xfib_lpm4) : sizeof(struct xfib_lpm6);
+	*engine = e;
+	return 0;
 }
 
 static void lpm_free(struct engine *e)
 {
-	if (e)
-		free(e->lost);
 	free(e);
 }
 
@@ -85,31 +85,20 @@ static void remove_key(struct engine *e, const void *key)
 		abort();
 }
 
-/* An old leaf stays until the caller has seen to what covers the prefix: it deletes it then. */
-static void give_up(struct engine *e, const void *key)
+/* Reports the prefix if it does not go in; an old leaf stays, for the caller to delete. */
+static void write_one(struct engine *e, const void *key, __u32 value)
 {
-	struct xfib_lpm6 *grown;
-
-	if (e->losts == e->lost_size) {
-		e->lost_size = e->lost_size ? 2 * e->lost_size : 256;
-		grown = realloc(e->lost, e->lost_size * sizeof(*grown));
-		if (!grown)
-			abort(); /* a prefix that is neither stored nor known to be lost would misroute */
-		e->lost = grown;
-	}
-	memcpy(&e->lost[e->losts++], key, e->key_size);
-}
-
-static void write_one(struct engine *e, __u32 i)
-{
-	const void *key = e->key + i * e->key_size;
-	int err = bpf_map_update_elem(e->fd, key, &e->value[i], BPF_ANY);
+	int err = bpf_map_update_elem(e->fd, key, &value, BPF_ANY);
+	struct addr prefix;
+	unsigned int len;
 
 	/* A fresh allocation may fail once under memory pressure and succeed at once after. */
 	if (err == -ENOMEM)
-		err = bpf_map_update_elem(e->fd, key, &e->value[i], BPF_ANY);
-	if (err)
-		give_up(e, key);
+		err = bpf_map_update_elem(e->fd, key, &value, BPF_ANY);
+	if (!err)
+		return;
+	key_read(e, key, &prefix, &len);
+	e->failed(e->arg, e->family, prefix, len);
 }
 
 /* How many of the n from `i` on went in. The kernel stops at the first that does not. */
@@ -128,43 +117,52 @@ static __u32 write_batch(struct engine *e, __u32 i, __u32 n)
 	return done < n ? done : 0;
 }
 
-static void write_queue(struct engine *e)
+static bool lpm_flush(struct engine *e)
 {
-	__u32 n = e->queued, i = 0;
+	if (e->writing)
+		return false;
+	e->writing = true;
+	while (e->written < e->queued) {
+		if (!e->no_batch && e->queued - e->written > 1)
+			e->written += write_batch(e, e->written, e->queued - e->written);
+		if (e->written < e->queued) {
+			__u32 i = e->written++;
 
-	while (i < n) {
-		if (!e->no_batch && n - i > 1)
-			i += write_batch(e, i, n - i);
-		if (i < n)
-			write_one(e, i++);
+			write_one(e, e->key + i * e->key_size, e->value[i]);
+		}
 	}
-	e->queued = 0;
+	e->queued = e->written = 0;
+	e->writing = false;
+	return true;
 }
 
-/* What is reported as lost makes the caller set other prefixes: that may fill the queue again. */
-static void lpm_flush(struct engine *e)
+/* From `failed`: in the place of what waits in the queue, or else at once. */
+static void overtake(struct engine *e, const void *key, __u32 value)
 {
-	write_queue(e);
-	if (e->flushing)
-		return;
-	e->flushing = true;
-	while (e->losts) {
-		struct addr prefix;
-		unsigned int len;
+	bool waits = false;
 
-		key_read(e, &e->lost[--e->losts], &prefix, &len);
-		e->failed(e->arg, e->family, prefix, len);
-		write_queue(e);
-	}
-	e->flushing = false;
+	for (__u32 i = e->written; i < e->queued; i++)
+		if (!memcmp(e->key + i * e->key_size, key, e->key_size)) {
+			e->value[i] = value;
+			waits = true;
+		}
+	if (!waits)
+		write_one(e, key, value);
 }
 
 static void lpm_set(struct engine *e, __u32 fib, struct addr prefix, unsigned int len, __u32 value)
 {
+	struct xfib_lpm6 key;
+
+	key_make(e, &key, fib, prefix, len);
+	if (e->writing) {
+		overtake(e, &key, value);
+		return;
+	}
+	memcpy(e->key + e->queued * e->key_size, &key, e->key_size);
+	e->value[e->queued++] = value;
 	if (e->queued == QUEUE)
 		lpm_flush(e);
-	key_make(e, e->key + e->queued * e->key_size, fib, prefix, len);
-	e->value[e->queued++] = value;
 }
 
 static void lpm_del(struct engine *e, __u32 fib, struct addr prefix, unsigned int len)
@@ -226,9 +224,9 @@ static long lpm_sweep(struct engine *e, engine_stale_fn stale, void *arg)
  * Slab bytes a prefix, leaf and fork together, measured on kernel 6.18 with full Internet tables: the
  * map's memlock counts neither forks nor slab rounding.
  */
-static __u64 lpm_bytes(enum family family, __u32 prefixes)
+static struct engine_room lpm_room(const struct engine *e, __u32 prefixes)
 {
-	return (family == IP4 ? 131ull : 141ull) * prefixes;
+	return (struct engine_room){ .bytes = (e->family == IP4 ? 131ull : 141ull) * prefixes };
 }
 
 const struct engine_ops engine_lpm = {
@@ -240,5 +238,5 @@ const struct engine_ops engine_lpm = {
 	.del = lpm_del,
 	.flush = lpm_flush,
 	.sweep = lpm_sweep,
-	.bytes = lpm_bytes,
+	.room = lpm_room,
 };
