@@ -656,49 +656,6 @@ bool trie_adopt(struct trie *t)
 	return adopt(t, *t->root, 0);
 }
 
-/* --- reading ----------------------------------------------------------------------------------------- */
-
-static __u32 record_leaf(const struct trie *t, __u32 entry, __u64 key)
-{
-	unsigned int words = XFIB_TRIE_KIND(entry) - XFIB_TRIE_RECORD, n = 0;
-	const __u64 *word = block_at(t, entry);
-	const __u16 *leaf = (const __u16 *)(word + words);
-
-	key >>= 33;
-	for (unsigned int i = 0; i < words; i++)
-		n += (key >= (__u32)word[i]) + (key >= word[i] >> 32);
-	return leaf[n];
-}
-
-__u32 trie_lookup(const struct trie *t, struct addr addr)
-{
-	__u32 entry = __atomic_load_n(t->root, __ATOMIC_ACQUIRE);
-	unsigned int depth = 0, kind, i;
-	__u64 key;
-
-	while (is_block(entry)) {
-		const struct xfib_trie_skip *skip = block_at(t, entry);
-
-		kind = XFIB_TRIE_KIND(entry);
-		key = window(addr, depth);
-		if (is_record(entry))
-			return record_leaf(t, entry, key);
-		if (is_skip(entry)) {
-			if (key >> (64 - skip->len) != skip->bits >> (64 - skip->len))
-				return skip->outside;
-			entry = __atomic_load_n(&skip->inside, __ATOMIC_ACQUIRE);
-			depth += skip->len;
-			continue;
-		}
-		i = key >> (64 - XFIB_TRIE_BITS(kind));
-		depth += XFIB_TRIE_BITS(kind);
-		if (is_leaves(entry))
-			return ((const __u16 *)block_at(t, entry))[i];
-		entry = __atomic_load_n((const __u32 *)block_at(t, entry) + i, __ATOMIC_ACQUIRE);
-	}
-	return entry;
-}
-
 /* --- memory ------------------------------------------------------------------------------------------ */
 
 int trie_pool_init(struct trie_pool *pool, void *memory, __u32 bytes)

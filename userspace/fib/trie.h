@@ -46,10 +46,3 @@ bool trie_adopt(struct trie *trie);
 
 /* Gives all blocks back and leaves one leaf. */
 void trie_clear(struct trie *trie, __u32 leaf);
-
-/* What a packet would find: the leaf id. */
-__u32 trie_lookup(const struct trie *trie, struct addr addr);
-
-/* Calls fn for each range of equal leaves, in the order of addresses; last: inclusive. */
-void trie_ranges(const struct trie *trie, enum family family,
-		 void (*fn)(void *arg, struct addr first, struct addr last, __u32 leaf), void *arg);
