@@ -52,6 +52,26 @@ static inline struct addr addr_mask(struct addr a, unsigned int len)
 	return (struct addr){ a.hi, len == 64 ? 0 : len >= 128 ? a.lo : a.lo & ~0ull << (128 - len) };
 }
 
+/* The 64 bits from bit `depth` on, 0..128; behind the address: zeros. */
+static inline __u64 addr_window(struct addr a, unsigned int depth)
+{
+	if (depth >= 64)
+		return depth < 128 ? a.lo << (depth - 64) : 0;
+	return depth ? a.hi << depth | a.lo >> (64 - depth) : a.hi;
+}
+
+/* The other way round: 64 bits set in an address that has zeros there. What does not fit is lost. */
+static inline struct addr addr_with_window(struct addr a, unsigned int depth, __u64 bits)
+{
+	if (depth >= 64) {
+		a.lo |= depth < 128 ? bits >> (depth - 64) : 0;
+	} else {
+		a.hi |= bits >> depth;
+		a.lo |= depth ? bits << (64 - depth) : 0;
+	}
+	return a;
+}
+
 /* How many leading bits two addresses have in common, 0..128. */
 static inline unsigned int addr_common(struct addr a, struct addr b)
 {

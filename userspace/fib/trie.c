@@ -11,6 +11,7 @@ enum {
 	BUDGET = 2048,	 /* RIB nodes to look at before a subtree is taken for too large for a record */
 	SKIP_MIN = 8,	 /* bits that a SKIP saves at least */
 	SKIP_MAX = 63,
+	LOOK = 64, /* one update in so many looks at the width of all tables on its way */
 };
 
 /* The prefixes inside a slot: the topmost RIB node there, 0 if there is none, and what covers the slot. */
@@ -18,19 +19,9 @@ struct slot {
 	__u32 node, leaf;
 };
 
-/* --- addresses ------------------------------------------------------------------------------- */
-
-/* The 64 bits from bit `depth` on; behind the address: zeros. */
-static __u64 window(struct addr a, unsigned int depth)
-{
-	if (depth >= 64)
-		return depth < 128 ? a.lo << (depth - 64) : 0;
-	return depth ? a.hi << depth | a.lo >> (64 - depth) : a.hi;
-}
-
 static __u32 index_at(struct addr a, unsigned int depth, unsigned int bits)
 {
-	return window(a, depth) >> (64 - bits);
+	return addr_window(a, depth) >> (64 - bits);
 }
 
 /* --- entries ---------------------------------------------------------------------------------- */
@@ -210,7 +201,7 @@ static void ranges_node(const struct rib *rib, struct slot at, unsigned int dept
 			struct ranges *r)
 {
 	const struct rib_node *node = &rib->node[at.node], *child;
-	__u32 start = window(node->prefix, depth) >> 33, leaf = leaf_of(node, at.leaf);
+	__u32 start = addr_window(node->prefix, depth) >> 33, leaf = leaf_of(node, at.leaf);
 	bool deep = node->len > depth + XFIB_TRIE_RECORD_BITS;
 
 	if (!r->budget || (deep && leaf != at.leaf)) {
@@ -229,7 +220,7 @@ static void ranges_node(const struct rib *rib, struct slot at, unsigned int dept
 		ranges_node(rib, (struct slot){ node->child[c], leaf }, depth, r);
 		if (child->len > depth + XFIB_TRIE_RECORD_BITS || !r->budget)
 			continue;
-		end = (window(child->prefix, depth) >> 33) +
+		end = (addr_window(child->prefix, depth) >> 33) +
 		      (1ull << (XFIB_TRIE_RECORD_BITS - (child->len - depth)));
 		if (end < 1u << XFIB_TRIE_RECORD_BITS)
 			range_begin(r, end, leaf);
@@ -249,7 +240,7 @@ static void ranges_of(const struct rib *rib, struct slot at, unsigned int depth,
 	ranges_node(rib, at, depth, r);
 	if (!r->budget || node->len > depth + XFIB_TRIE_RECORD_BITS)
 		return;
-	end = (window(node->prefix, depth) >> 33) +
+	end = (addr_window(node->prefix, depth) >> 33) +
 	      (1ull << (XFIB_TRIE_RECORD_BITS - (node->len - depth)));
 	if (end < 1u << XFIB_TRIE_RECORD_BITS)
 		range_begin(r, end, at.leaf);
@@ -344,7 +335,7 @@ static __u32 build_skip(struct trie *t, struct slot at, unsigned int depth, unsi
 
 	if (!entry)
 		return no_room(t);
-	skip->bits = window(t->rib->node[at.node].prefix, depth) & ~0ull << (64 - len);
+	skip->bits = addr_window(t->rib->node[at.node].prefix, depth) & ~0ull << (64 - len);
 	skip->outside = at.leaf;
 	skip->len = len;
 	skip->inside = build(t, at, depth + len);
@@ -447,14 +438,20 @@ static bool same_record(const struct trie *t, __u32 a, __u32 b)
 	       !memcmp(block_at(t, a), block_at(t, b), kind_bytes(XFIB_TRIE_KIND(a)));
 }
 
-static void rebuild(struct trie *t, __u32 *entry, struct slot at, unsigned int depth)
+/* must: what is there is wrong, so that it may become a marker; else it stays if there is no room. */
+static void rebuild(struct trie *t, __u32 *entry, struct slot at, unsigned int depth, bool must)
 {
+	__u64 starved = t->starved;
 	__u32 fresh = build(t, at, depth);
 
-	if (same_record(t, fresh, *entry))
+	if (!must && t->starved != starved) {
+		drop(t, fresh, false);
+		t->starved = starved;
+	} else if (same_record(t, fresh, *entry)) {
 		block_drop(t, fresh, false);
-	else
+	} else {
 		store(t, entry, fresh);
+	}
 }
 
 /* A slot with its place among the addresses. */
@@ -482,38 +479,38 @@ static void touched_slots(const struct place *p, unsigned int bits, const struct
 
 static struct place place_in(const struct trie *t, const struct place *p, unsigned int bits, __u32 i)
 {
-	struct place in = { .base = p->base, .depth = p->depth + bits };
 	__u64 top = (__u64)i << (64 - bits);
+	struct place in = {
+		.base = addr_with_window(p->base, p->depth, top),
+		.depth = p->depth + bits,
+	};
 
-	if (p->depth < 64) {
-		in.base.hi |= top >> p->depth;
-		in.base.lo |= p->depth ? top << (64 - p->depth) : 0;
-	} else {
-		in.base.lo |= top >> (p->depth - 64);
-	}
 	in.at = descend(t->rib, p->at, in.depth, in.base);
 	return in;
 }
 
-/* Whether an entry has become another kind of thing, so that its table may have to. */
-static bool reshaped(__u32 was, __u32 is)
+/* What an entry leads to: tables of one width are one shape, and all records are. */
+static unsigned int shape(__u32 entry)
 {
-	return is_block(was) != is_block(is) || is_record(was) != is_record(is);
+	if (!is_block(entry))
+		return ~0u;
+	return is_record(entry) ? XFIB_TRIE_RECORD : XFIB_TRIE_KIND(entry);
 }
 
+/* Returns whether some slot has got another shape, so that the table may have to. */
 static bool update_table(struct trie *t, __u32 *entry, const struct place *p, const struct change *c)
 {
 	unsigned int bits = XFIB_TRIE_BITS(XFIB_TRIE_KIND(*entry));
 	__u32 *table = block_at(t, *entry), first, last;
-	bool shape = false;
+	bool reshaped = false;
 
 	touched_slots(p, bits, c, &first, &last);
 	for (__u32 i = first; i <= last; i++) {
 		struct place in = place_in(t, p, bits, i);
 
-		shape |= update(t, &table[i], &in, c);
+		reshaped |= update(t, &table[i], &in, c);
 	}
-	return shape;
+	return reshaped;
 }
 
 /* False: a slot has become more than a leaf. */
@@ -549,7 +546,7 @@ static bool update_skip(struct trie *t, __u32 entry, const struct place *p, cons
 
 	if (!len || len != skip->len || skip->outside != p->at.leaf)
 		return false;
-	bits = window(t->rib->node[p->at.node].prefix, p->depth) & ~0ull << (64 - len);
+	bits = addr_window(t->rib->node[p->at.node].prefix, p->depth) & ~0ull << (64 - len);
 	if (skip->bits != bits)
 		return false;
 	in.base = addr_mask(t->rib->node[p->at.node].prefix, p->depth + len);
@@ -580,33 +577,41 @@ static bool all_leaves(const struct trie *t, __u32 entry)
 	return true;
 }
 
-/* Changes what the slot has in its place; false: it must be built anew. */
-static bool update_inside(struct trie *t, __u32 *entry, const struct place *p, const struct change *c)
+enum inside { RIGHT, UNFIT, WRONG };
+
+/* Changes what is in the slot's block. UNFIT: it is right now, but another block would suit it more. */
+static enum inside update_inside(struct trie *t, __u32 *entry, const struct place *p,
+				 const struct change *c)
 {
 	unsigned int bits = XFIB_TRIE_BITS(XFIB_TRIE_KIND(*entry));
 
 	if (!p->at.node)
-		return false;
+		return WRONG;
 	if (is_skip(*entry))
-		return update_skip(t, *entry, p, c);
-	if (is_leaves(*entry))
-		return !fits_record(t, p, RANGES_SHRINK) &&
-		       suits(t->rib, p->at, p->depth, bits) && update_leaves(t, *entry, p, c);
-	if (!is_table(*entry))
-		return false;
-	return !update_table(t, entry, p, c) ||
-	       (!fits_record(t, p, RANGES_SHRINK) && suits(t->rib, p->at, p->depth, bits) &&
-		!all_leaves(t, *entry));
+		return update_skip(t, *entry, p, c) ? RIGHT : WRONG;
+	if (is_leaves(*entry)) {
+		if (!update_leaves(t, *entry, p, c))
+			return WRONG;
+	} else if (!is_table(*entry)) {
+		return WRONG;
+	} else if (!update_table(t, entry, p, c) && t->updates % LOOK) {
+		return RIGHT;
+	} else if (all_leaves(t, *entry)) {
+		return UNFIT;
+	}
+	return !fits_record(t, p, RANGES_SHRINK) && suits(t->rib, p->at, p->depth, bits) ? RIGHT
+											 : UNFIT;
 }
 
 /* Returns whether the entry has got another shape. */
 static bool update(struct trie *t, __u32 *entry, const struct place *p, const struct change *c)
 {
+	enum inside inside = update_inside(t, entry, p, c);
 	__u32 was = *entry;
 
-	if (!update_inside(t, entry, p, c))
-		rebuild(t, entry, p->at, p->depth);
-	return reshaped(was, *entry);
+	if (inside != RIGHT)
+		rebuild(t, entry, p->at, p->depth, inside == WRONG);
+	return shape(was) != shape(*entry);
 }
 
 void trie_update(struct trie *t, struct addr prefix, unsigned int len)
@@ -614,6 +619,7 @@ void trie_update(struct trie *t, struct addr prefix, unsigned int len)
 	const struct change change = { prefix, len };
 	const struct place all = { .at = { .node = RIB_ROOT } };
 
+	t->updates++;
 	update(t, t->root, &all, &change);
 }
 

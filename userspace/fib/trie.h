@@ -29,6 +29,7 @@ struct trie {
 	__u32 *root;	/* the entry that stands for the whole address space */
 	__u64 starved;	/* slots that are PUNT_CAPACITY for want of room, since it was last complete */
 	__u64 stores;	/* published, to see what an update costs */
+	__u32 updates;	/* some of them look at the shape of what they pass */
 };
 
 /* bytes: a power of two, of zeroed or adopted memory, which stays the caller's. 0 or -ENOMEM. */

@@ -17,26 +17,7 @@ struct trail {
 	unsigned int n;
 };
 
-static __u64 window(struct addr a, unsigned int depth)
-{
-	if (depth >= 64)
-		return depth < 128 ? a.lo << (depth - 64) : 0;
-	return depth ? a.hi << depth | a.lo >> (64 - depth) : a.hi;
-}
-
-/* base with `top`, a value of the 64 bits from depth on, added. */
-static struct addr offset(struct addr base, unsigned int depth, __u64 top)
-{
-	if (depth >= 64) {
-		base.lo += depth < 128 ? top >> (depth - 64) : 0;
-	} else {
-		base.hi += top >> depth;
-		base.lo += depth ? top << (64 - depth) : 0;
-	}
-	return base;
-}
-
-/* The same with all bits from `depth` on set. */
+/* All bits from `depth` on set. */
 static struct addr filled(struct addr a, unsigned int depth)
 {
 	if (depth < 64)
@@ -182,17 +163,17 @@ static bool find(const struct trie_view *v, struct addr addr, struct trail *trai
 			*range = (struct trie_range){ base, filled(base, depth), entry };
 			return true;
 		}
-		if (depth >= 128 || !part_of(v, entry, window(addr, depth), &part))
+		if (depth >= 128 || !part_of(v, entry, addr_window(addr, depth), &part))
 			return false;
 		if (!part.word)
 			break;
-		base = offset(base, depth, part.first);
+		base = addr_with_window(base, depth, part.first);
 		depth += part.bits;
 		if (!follow(trail, part.word))
 			return false;
 	}
-	range->first = offset(base, depth, part.first);
-	range->last = filled(offset(base, depth, part.last), depth + 64);
+	range->first = addr_with_window(base, depth, part.first);
+	range->last = filled(addr_with_window(base, depth, part.last), depth + 64);
 	range->leaf = part.leaf;
 	return true;
 }
