@@ -29,7 +29,7 @@ TRIE_BROKEN := $(B)/tests/unit/trie_test-swapped $(B)/tests/unit/trie_test-nogra
 $(TRIE_BROKEN): $(B)/tests/unit/trie_test-%: tests/unit/%.sed userspace/fib/trie.c $(B)/tests/unit/trie_test.o $(B)/tests/unit/rooms.a
 	@echo "  LD      $@"
 	$(Q)sed -f $< userspace/fib/trie.c > $@.c && ! cmp -s userspace/fib/trie.c $@.c
-	$(Q)$(CC) $(ALL_CFLAGS) -Iuserspace/fib -o $@ $@.c $(filter %.o %.a,$^) $(shell pkg-config --libs cmocka)
+	$(Q)$(CC) $(ALL_CFLAGS) -iquote userspace/fib -o $@ $@.c $(filter %.o %.a,$^) $(shell pkg-config --libs cmocka)
 
 .PHONY: check-trie-order
 check-trie-order: $(B)/tests/unit/trie_test $(TRIE_BROKEN) ## a reader beside the writer, also with the order broken on purpose
