@@ -192,6 +192,8 @@ bool buddy_adopt(struct buddy *b, __u32 first, unsigned int order)
 	unsigned int have = order;
 	__u32 block;
 
+	if (first & ((1ull << order) - 1))
+		return false;
 	/* The free block that contains it, if there is one. */
 	for (;; have++) {
 		if (have >= BUDDY_ORDERS)
