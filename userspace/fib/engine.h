@@ -29,8 +29,8 @@ struct engine_ops {
 	bool (*flush)(struct engine *engine); /* false: it is being written already, and reporting */
 
 	/*
-	 * Deletes the prefixes that `stale` picks among all in the map, shortest first. Returns how many,
-	 * or -errno.
+	 * Deletes the prefixes that `stale` picks among all in the map, shortest first. Returns how many;
+	 * -errno: the map could not be read to its end, and nothing was deleted.
 	 */
 	long (*sweep)(struct engine *engine, engine_stale_fn stale, void *arg);
 
