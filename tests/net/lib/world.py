@@ -28,9 +28,13 @@ DEADLINE = 3.0    # ... and what was expected is there; longest wait for that
 NOISY = {"punt_local", "punt_ethertype", "punt_group_mac", "punt_ip6_source", "punt_ip6_destination",
          "punt_ip6_hop_by_hop", "punt_not_our_mac"}
 
+# No type of error is limited: not for one destination, nor for all namespaces together, which is one budget
+# before kernel 6.13. icmp_ratelimit alone is no help: each error would then take what the same host has saved
+# up for the errors about routes. Those keep that limit of theirs, five at once for a source and one a second;
+# it belongs to the machine.
 ROUTER_SYSCTL = {
-    "ipv4.icmp_ratelimit": 0,
-    "ipv6.icmp.ratelimit": 0,
+    "ipv4.icmp_ratemask": 0,
+    "ipv6.icmp.ratemask": "\n",
     "ipv6.auto_flowlabels": 0,
     "ipv4.conf.all.rp_filter": 0,
     "ipv4.conf.default.rp_filter": 0,
@@ -58,14 +62,6 @@ HOST_SYSCTL = {
 }
 
 
-def optional_sysctl(namespace, name, value):
-    """Knobs that not every kernel has per namespace."""
-    try:
-        namespace.sysctl({name: value})
-    except OSError:
-        pass
-
-
 class World:
     """One router with its hosts."""
 
@@ -74,8 +70,6 @@ class World:
         self.router = Namespace(f"{role}-router")
         self.hosts = [Namespace(f"{role}-host{i}") for i in self.ports]
         self.router.sysctl(ROUTER_SYSCTL)
-        optional_sysctl(self.router, "ipv4.icmp_msgs_per_sec", 1000000)
-        optional_sysctl(self.router, "ipv4.icmp_msgs_burst", 1000000)
         self.router.ip("link set lo up")
         self.wires = {}
         self.sinks = []
