@@ -20,6 +20,7 @@ from . import frames as fr
 from . import wire
 from .daemon import Xfib
 from .netns import Namespace, together
+from .peer import take_redirects
 
 QUIET = 0.03      # nothing more comes once nothing came for so long ...
 DEADLINE = 3.0    # ... and what was expected is there; longest wait for that
@@ -73,6 +74,7 @@ class World:
         self.router.ip("link set lo up")
         self.wires = {}
         self.sinks = []
+        self.programs = []
         for port in self.ports:
             self.hosts[port].sysctl(HOST_SYSCTL)
             self.sink(self.hosts[port])
@@ -98,10 +100,11 @@ class World:
             "link set eth0 up",
             f"route add default via {fr.router4(port)}",
             f"-6 route add default via {fr.router6(port)}")
-        # A redirect into a veth needs GRO or XDP at its other end; a checksum left to the hardware
-        # is lost on the way through XDP.
-        host.run("ethtool", "-K", "eth0", "gro", "on", "tx", "off")
+        self.take_redirects(host, "eth0")
         self.wires[f"p{port}"] = wire.Tap(host, "eth0")
+
+    def take_redirects(self, host, device):
+        self.programs.append(take_redirects(host, device))
 
     def sink(self, host):
         """The discard port: a host answers nothing to our packets even when they are for it."""
@@ -143,6 +146,9 @@ class World:
         together(*(tap.close for capture in (self.out, self.taps) for tap in capture.taps.values()))
         for sink in self.sinks:
             sink.close()
+        for program in self.programs:
+            if program is not None:
+                os.close(program)
         together(*(namespace.remove for namespace in (self.router, *self.hosts)))
 
 
