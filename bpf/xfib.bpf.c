@@ -75,8 +75,9 @@ static __always_inline bool is_vlan(__be16 ethertype)
  */
 static __always_inline enum xfib_verdict redirect(const struct adjacency *adj)
 {
-	return bpf_redirect_map(&tx, adj->egress->port, XDP_PASS) == XDP_REDIRECT ?
-		       XFIB_FORWARDED : XFIB_PUNT_EGRESS_DOWN;
+	if (bpf_redirect_map(&tx, adj->egress->port, XDP_PASS) != XDP_REDIRECT)
+		return XFIB_PUNT_EGRESS_DOWN;
+	return XFIB_FORWARDED;
 }
 
 static __always_inline int leave(int action, enum xfib_verdict verdict, const struct adjacency *adj)

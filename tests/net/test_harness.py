@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from lib import wire
-from lib.frames import host4, udp4
+from lib.frames import host4, host6, udp4, udp6
 from lib.world import Net, Outcome
 
 FRAME = udp4("10.9.0.1")
@@ -47,6 +47,18 @@ def test_a_router_that_is_built_differently_is_noticed(net):
     net.sync()
     with pytest.raises(AssertionError, match="differ"):
         net.check(udp4("10.9.0.1"), out={"p1", "p2"})
+
+
+def test_errors_about_routes_are_not_kept_back_by_other_errors(net):
+    net.ip(f"route add 10.9.0.0/16 via {host4(1)}")
+    net.check(udp4("10.9.0.1", ttl=1), icmp=(11, 0))
+    net.check([udp4("10.8.0.1") for _ in range(5)], icmp=(3, 0))
+
+
+def test_a_flood_of_errors_is_not_limited(net):
+    net.ip(f"route add 10.9.0.0/16 via {host4(1)}", f"-6 route add fd09::/32 via {host6(1)}")
+    net.check([udp4("10.9.0.1", ttl=1) for _ in range(300)], icmp=(11, 0))
+    net.check([udp6("fd09::1", hlim=1) for _ in range(300)], icmp=(3, 0))
 
 
 @pytest.mark.xfib

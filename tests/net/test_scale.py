@@ -29,7 +29,7 @@ def more_ports(world, first):
         world.router.ip(f"link add {name} address {router_mac(int(name[1:]))} type veth peer name {name} netns {world.hosts[2].name}", f"link set {name} up")
         world.hosts[2].ip(f"link set {name} up")
     last = names[-1]
-    world.hosts[2].run("ethtool", "-K", last, "gro", "on", "tx", "off")
+    world.take_redirects(world.hosts[2], last)
     world.router.ip(f"addr add 10.77.0.1/24 dev {last}",
                     f"neigh replace 10.77.0.2 lladdr {host_mac(77)} dev {last} nud permanent")
     world.out.taps[last] = wire.Tap(world.hosts[2], last)

@@ -67,8 +67,9 @@ static struct world *new_world(__u64 seed)
 /* While nobody looks, a port's slot goes to another device. */
 static void swap_ports(struct world *w)
 {
-	struct fib_port *a = &w->port[world_random(w, WORLD_PORTS)];
-	struct fib_port *b = &w->port[world_random(w, WORLD_PORTS)], other = *a;
+	unsigned int i = world_random(w, WORLD_PORTS);
+	struct fib_port *a = &w->port[i], other = *a;
+	struct fib_port *b = &w->port[(i + 1 + world_random(w, WORLD_PORTS - 1)) % WORLD_PORTS];
 
 	*a = *b;
 	*b = other;
@@ -127,7 +128,7 @@ static void nobody_looks(struct world *w)
 	world_stop(w);
 	for (unsigned int n = world_random(w, 6); n; n--)
 		world_op(w);
-	if (world_chance(w, 20))
+	if (world_chance(w, 50))
 		swap_ports(w);
 }
 
@@ -168,6 +169,36 @@ static void at_every_row(__u64 seed)
 static void death_at_any_row(void **state)
 {
 	world_seeds(1, 1, at_every_row);
+}
+
+/* Two ports have changed places; who finds that out dies as well. */
+static bool dies_after_a_swap(unsigned int row)
+{
+	struct world *w = world_new(1);
+	struct fib_port port = w->port[0];
+	bool died;
+
+	w->step = row;
+	world_greet(w, w->port[0].ifindex);
+	world_greet(w, w->port[1].ifindex);
+	world_start(w);
+	world_stop(w);
+	w->port[0] = w->port[1];
+	w->port[1] = port;
+	die_at_row(w, true, row);
+	world_start(w);
+	died = w->sink->frozen;
+	world_stop(w);
+	world_start(w);
+	world_check(w);
+	world_free(w);
+	return died;
+}
+
+static void death_with_ports_that_have_swapped(void **state)
+{
+	for (unsigned int row = 1; dies_after_a_swap(row); row++)
+		;
 }
 
 static unsigned int groups(const struct sink *s)
@@ -217,6 +248,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(restarts),
 		cmocka_unit_test(death_at_any_row),
+		cmocka_unit_test(death_with_ports_that_have_swapped),
 		cmocka_unit_test(what_is_unchanged_is_not_written),
 	};
 

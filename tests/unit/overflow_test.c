@@ -262,7 +262,8 @@ static void few_of_everything(void **state)
 	});
 }
 
-static void add_route(struct world *w, unsigned int len, __u32 table, __u8 type, int ifindex)
+/* In the place of one of the same table, if there is one. */
+static void put_route(struct world *w, unsigned int len, __u32 table, __u8 type, int ifindex)
 {
 	struct naive_route r = { .family = IP4, .len = len, .table = table, .type = type };
 	struct addr addr = w->probe[WORLD_PROBES - 1].addr;
@@ -272,7 +273,7 @@ static void add_route(struct world *w, unsigned int len, __u32 table, __u8 type,
 		r.legs = 1;
 		r.leg[0] = (struct leg){ .ifindex = ifindex, .weight = 1 };
 	}
-	assert_int_equal(naive_route_new(&w->k, &r, NLM_F_CREATE | NLM_F_APPEND), 0);
+	assert_int_equal(naive_route_new(&w->k, &r, NLM_F_CREATE | NLM_F_REPLACE), 0);
 	world_allow(w);
 }
 
@@ -293,13 +294,33 @@ static void a_refused_prefix_goes_before_what_it_hides(void **state)
 		world_greet(w, i);
 	world_start(w);
 	w->partly = w->sink->full_refuses = true;
-	add_route(w, 16, RT_TABLE_MAIN, RTN_UNICAST, 2);
-	add_route(w, 32, RT_TABLE_MAIN, RTN_UNICAST, 3);
+	put_route(w, 16, RT_TABLE_MAIN, RTN_UNICAST, 2);
+	put_route(w, 32, RT_TABLE_MAIN, RTN_UNICAST, 3);
 	hear(w);
 	world_settle(w);
 	w->sink->table[IP4].capacity = w->sink->table[IP4].routes;
-	add_route(w, 16, RT_TABLE_LOCAL, RTN_LOCAL, 0);
+	put_route(w, 16, RT_TABLE_LOCAL, RTN_LOCAL, 0);
 	hear(w);
+	world_check(w);
+	world_free(w);
+}
+
+/* Deleted for its old leaf, it has room again. */
+static void a_refused_prefix_comes_back(void **state)
+{
+	struct world *w = world_new(1);
+
+	world_narrow(w);
+	for (int i = 2; i < NAIVE_LINKS; i++)
+		world_greet(w, i);
+	world_start(w);
+	w->sink->full_refuses = true;
+	put_route(w, 16, RT_TABLE_MAIN, RTN_UNICAST, 2);
+	hear(w);
+	w->sink->table[IP4].capacity = w->sink->table[IP4].routes;
+	put_route(w, 16, RT_TABLE_MAIN, RTN_UNICAST, 3);
+	hear(w);
+	second(w);
 	world_check(w);
 	world_free(w);
 }
@@ -317,6 +338,7 @@ int main(void)
 		cmocka_unit_test(few_interface_records),
 		cmocka_unit_test(few_of_everything),
 		cmocka_unit_test(a_refused_prefix_goes_before_what_it_hides),
+		cmocka_unit_test(a_refused_prefix_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,6 +299,7 @@ static void adopted_blocks_are_in_use(void **state)
 		}
 		assert_false(buddy_adopt(&m.b, UNITS, 0));
 		assert_false(buddy_adopt(&m.b, 0, m.b.orders));
+		assert_false(buddy_adopt(&m.b, 1, 1)); /* no block starts there */
 		for (int i = 0; i < STEPS / 4; i++)
 			buddy_step(&m, i / 1000 % 2 ? 55 : 30);
 		buddy_end(&m);

@@ -8,6 +8,8 @@ static void store_swapped(struct trie *t, __u32 *at, __u32 entry)\
 	memcpy(copy, block_at(t, entry), size);\
 	memset(block_at(t, entry), 0, size);\
 	__atomic_store_n(at, entry, __ATOMIC_RELEASE);\
+	for (volatile int i = 0; size && i < 3000; i++)\
+		;\
 	memcpy(block_at(t, entry), copy, size);\
 	free(copy);\
 }\

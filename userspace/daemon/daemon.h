@@ -95,6 +95,7 @@ struct daemon {
 	struct ports *ports;
 	struct policy *policy;
 	bool adopted;	  /* the maps were in use before us */
+	int failed;	  /* why it leaves: -errno */
 	__u64 start_ns, synced_ms;
 	__u64 extended_ns; /* when the deadline was moved last, 0: fast path off */
 	__u64 generation, resyncs, drift;

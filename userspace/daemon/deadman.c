@@ -43,7 +43,7 @@ void deadman_extend(struct daemon *d)
 		}
 	}
 	policy_drain(d);
-	if (!sync_drain(d) || d->sync.lost || !d->fib.started)
+	if (!sync_drain(d) || d->sync.lost || !d->fib.started || d->failed)
 		return;
 	if (!d->opt.hold_s) {
 		set_deadline(d, INT64_MAX);

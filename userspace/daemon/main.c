@@ -163,7 +163,7 @@ void daemon_commit(struct daemon *d)
 }
 
 /* The model is complete for the first time. */
-static void first_sync(struct daemon *d)
+static int first_sync(struct daemon *d)
 {
 	long swept = 0;
 
@@ -178,8 +178,8 @@ static void first_sync(struct daemon *d)
 	fib_commit(&d->fib);
 	if (d->adopted) {
 		swept = publish_sweep(&d->publish);
-		if (swept < 0)
-			log_errno(swept, "cannot look for stale routes");
+		if (swept < 0) /* what stale routes lead to cannot be used again */
+			return log_errno(swept, "cannot look for stale routes");
 		fib_adopt_end(&d->fib);
 	}
 	switch_finish(d);
@@ -190,14 +190,17 @@ static void first_sync(struct daemon *d)
 		 (unsigned long long)d->synced_ms, d->fib.family[IP4].installed,
 		 d->fib.family[IP6].installed,
 		 d->adopted ? ", tables of an earlier xfibd taken over" : "");
+	return 0;
 }
 
 void daemon_synced(struct daemon *d)
 {
 	bool first = !d->fib.started;
 
-	if (first)
-		first_sync(d);
+	if (first && (d->failed = first_sync(d))) {
+		loop_stop(d->loop);
+		return;
+	}
 	if (!first && !d->sync.lost)
 		return;
 	/* What was missed with the rest has no dump of its own. */
@@ -283,7 +286,10 @@ static int adopt_maps(struct daemon *d)
 	/* Verdict words are the first thing a daemon publishes. */
 	if (!d->gen->nexthops[XFIB_PUNT_NO_ROUTE].arg)
 		return 0;
-	err = fib_adopt(&d->fib, &maps);
+	/* What it took out of use last may still be in a packet's hands. */
+	err = generation_grace(d->gen);
+	if (!err)
+		err = fib_adopt(&d->fib, &maps);
 	if (err)
 		return log_errno(err, "cannot take over the tables of an earlier xfibd");
 	publish_adopt(&d->publish);
@@ -391,6 +397,8 @@ static int run(const struct options *opt)
 	err = start(&d);
 	if (!err)
 		err = loop_run(d.loop);
+	if (!err)
+		err = d.failed;
 	status_leave(&d);
 	stop(&d);
 	instance_free(d.instance);

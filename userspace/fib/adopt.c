@@ -24,6 +24,7 @@ struct old_nexthop {
 	UT_hash_handle hh;
 	__u64 word;
 	__u32 id;
+	bool buckets; /* of its own, to be given back */
 };
 
 /* Slots with a key of which another one serves, and buckets of the default routes. */
@@ -71,6 +72,7 @@ static __u64 lladdr_word(const struct xfib_neigh *n)
 	return word;
 }
 
+/* A port's word may be gone already while neighbours still lead to its devmap entry. */
 static void adopt_l3ifs(struct fib *fib, const struct fib_maps *maps)
 {
 	struct adopted *a = fib->adopted;
@@ -83,6 +85,7 @@ static void adopt_l3ifs(struct fib *fib, const struct fib_maps *maps)
 	for (__u32 i = 1; i < XFIB_L3IFS; i++)
 		if (a->l3if[i]) {
 			fib->l3if[i] = maps->l3ifs[i];
+			fib->tx[fib->l3if[i].port % XFIB_PORTS] = fib->l3if[i].ifindex;
 			slots_adopt(&fib->l3ifs, i);
 		}
 }
@@ -168,13 +171,13 @@ static int adopt_nexthops(struct fib *fib, const struct fib_maps *maps)
 				return -ENOMEM;
 			continue;
 		}
-		if (is_group(nh))
-			buddy_adopt(&fib->members, nh.arg, buddy_order(nh.count));
 		old = calloc(1, sizeof(*old));
 		if (!old)
 			return -ENOMEM;
 		old->id = id;
 		old->word = nexthop_bits(nh);
+		old->buckets =
+			is_group(nh) && buddy_adopt(&fib->members, nh.arg, buddy_order(nh.count));
 		slots_adopt(&fib->leaves, id);
 		HASH_ADD(hh, fib->adopted->nexthops, word, sizeof(old->word), old);
 	}
@@ -188,10 +191,8 @@ int fib_adopt(struct fib *fib, const struct fib_maps *maps)
 	fib->adopted = calloc(1, sizeof(*fib->adopted));
 	if (!fib->adopted)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
+	for (unsigned int i = 0; i < XFIB_PORTS; i++)
 		memcpy(&fib->port_word[i], &maps->ports[i], sizeof(fib->port_word[i]));
-		fib->tx[i] = maps->ports[i].ifindex;
-	}
 	adopt_l3ifs(fib, maps);
 	err = adopt_neighs(fib, maps);
 	return err ? err : adopt_nexthops(fib, maps);
@@ -269,7 +270,7 @@ static void end_nexthops(struct fib *fib)
 
 		fib->sink->nexthop(fib->sink_arg, nexthop->id, (struct xfib_nexthop){});
 		slots_retire(&fib->leaves, nexthop->id);
-		if (is_group(nh))
+		if (nexthop->buckets)
 			buddy_retire(&fib->members, nh.arg, buddy_order(nh.count));
 	}
 	for (__u32 i = 0; i < a->buckets.n; i++)
@@ -334,6 +335,8 @@ void fib_adopt_end(struct fib *fib)
 			slots_retire(&fib->l3ifs, i);
 	adopted_free(a);
 	fib->adopted = NULL;
+	/* Stale prefixes, which have been deleted, took room. */
+	fib->family[IP4].freed = fib->family[IP6].freed = true;
 	HASH_ITER(hh, fib->m->neighs, neigh, tmp)
 	neigh_update(fib, neigh);
 }

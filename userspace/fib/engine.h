@@ -51,7 +51,7 @@ struct engine_ops {
 
 	/*
 	 * Deletes what was in the maps from before and `stale` picks, shortest first. Returns how many
-	 * prefixes, or -errno.
+	 * prefixes; -errno: the map could not be read to its end, and nothing was deleted.
 	 */
 	long (*sweep)(struct engine *engine, engine_stale_fn stale, void *arg);
 

@@ -193,6 +193,7 @@ static void publish(struct fib *fib, enum family family, __u32 node)
 	else
 		ff->installed++;
 	count_leaf(ff, value, 1);
+	n->changed = n->installed;
 	n->installed = 1;
 	n->published = value;
 	fib->sink->route(fib->sink_arg, family, 0, n->prefix, n->len, value);
@@ -389,6 +390,8 @@ void fib_route_failed(struct fib *fib, enum family family, struct addr prefix, u
 	n->installed = 0;
 	set_shield(ff, n, false);
 	ff->installed--;
+	/* Kernels before 6.13 refuse new values when full: its old leaf, which goes, made room. */
+	ff->freed |= n->changed;
 	count_leaf(ff, n->published, -1);
 	set_overflow(fib, family, node);
 	remember_failed(fib, family, prefix, len);

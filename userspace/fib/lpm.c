@@ -174,50 +174,73 @@ static void lpm_del(struct engine *e, __u32 fib, struct addr prefix, unsigned in
 	remove_key(e, &key);
 }
 
-struct stale_key {
-	struct xfib_lpm6 key;
+struct stale {
+	struct xfib_lpm6 *key;
+	size_t n, size;
 };
 
 static int by_length(const void *a, const void *b)
 {
-	const struct stale_key *x = a, *y = b;
+	const struct xfib_lpm6 *x = a, *y = b;
 
-	return (int)x->key.prefixlen - (int)y->key.prefixlen;
+	return (int)x->prefixlen - (int)y->prefixlen;
+}
+
+/* 0, -ENOENT behind the last one. The kernel allocates for it without waiting, which may fail. */
+static int next_key(const struct engine *e, const void *key, void *next)
+{
+	int err = -ENOMEM;
+
+	for (int i = 0; err == -ENOMEM && i < 100; i++)
+		err = bpf_map_get_next_key(e->fd, key, next);
+	return err;
+}
+
+static bool add_stale(struct stale *list, const struct xfib_lpm6 *key)
+{
+	if (list->n == list->size) {
+		size_t size = list->size ? 2 * list->size : 1024;
+		struct xfib_lpm6 *grown = realloc(list->key, size * sizeof(*grown));
+
+		if (!grown)
+			return false;
+		list->key = grown;
+		list->size = size;
+	}
+	list->key[list->n++] = *key;
+	return true;
+}
+
+/* get_next_key on a trie walks in post-order and is stable while nothing is changed. */
+static int find_stale(const struct engine *e, engine_stale_fn stale, void *arg, struct stale *list)
+{
+	struct xfib_lpm6 key = {}, last;
+	struct addr prefix;
+	unsigned int len;
+	int err;
+
+	for (err = next_key(e, NULL, &key); !err; err = next_key(e, &last, &key)) {
+		last = key;
+		key_read(e, &key, &prefix, &len);
+		if (stale(arg, e->family, prefix, len) && !add_stale(list, &key))
+			return -ENOMEM;
+	}
+	return err == -ENOENT ? 0 : err;
 }
 
 static long lpm_sweep(struct engine *e, engine_stale_fn stale, void *arg)
 {
-	struct stale_key *list = NULL, *grown;
-	struct xfib_lpm6 key, next;
-	size_t n = 0, size = 0;
-	struct addr prefix;
-	unsigned int len;
-	bool more;
+	struct stale list = {};
+	int err;
 
 	lpm_flush(e);
-	/* get_next_key on a trie walks in post-order and is stable while nothing is changed. */
-	for (more = !bpf_map_get_next_key(e->fd, NULL, &key); more; key = next) {
-		more = !bpf_map_get_next_key(e->fd, &key, &next);
-		key_read(e, &key, &prefix, &len);
-		if (!stale(arg, e->family, prefix, len))
-			continue;
-		if (n == size) {
-			size = size ? 2 * size : 1024;
-			grown = realloc(list, size * sizeof(*list));
-			if (!grown) {
-				free(list);
-				return -ENOMEM;
-			}
-			list = grown;
-		}
-		list[n++].key = key;
-	}
-	if (n) /* qsort() takes no NULL */
-		qsort(list, n, sizeof(*list), by_length);
-	for (size_t i = 0; i < n; i++)
-		remove_key(e, &list[i].key);
-	free(list);
-	return n;
+	err = find_stale(e, stale, arg, &list);
+	if (!err && list.n) /* qsort() takes no NULL */
+		qsort(list.key, list.n, sizeof(*list.key), by_length);
+	for (size_t i = 0; !err && i < list.n; i++)
+		remove_key(e, &list.key[i]);
+	free(list.key);
+	return err ? err : (long)list.n;
 }
 
 /*

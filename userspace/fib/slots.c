@@ -194,6 +194,8 @@ bool buddy_adopt(struct buddy *b, __u32 first, unsigned int order)
 	unsigned int have = order;
 	__u32 block;
 
+	if (first & ((1ull << order) - 1))
+		return false;
 	/* The free block that contains it, if there is one. */
 	for (;; have++) {
 		if (have >= b->orders)

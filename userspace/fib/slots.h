@@ -58,7 +58,7 @@ void buddy_done(struct buddy *b);
 __u32 buddy_get(struct buddy *b, unsigned int order); /* first unit, or BUDDY_NONE */
 void buddy_put(struct buddy *b, __u32 first, unsigned int order); /* nobody has seen it */
 void buddy_retire(struct buddy *b, __u32 first, unsigned int order);
-/* Takes exactly this block out of the free ones (adopted). False if it is not wholly free. */
+/* Takes exactly this block out of the free ones (adopted). False if it is none, or not wholly free. */
 bool buddy_adopt(struct buddy *b, __u32 first, unsigned int order);
 
 /* False if there is nothing to wait for, or a list waits already. */

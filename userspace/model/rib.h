@@ -45,6 +45,7 @@ struct rib_node {
 	__u8 overflow : 1; /* should be installed, but there is no room */
 	__u8 shield : 1;   /* installed as a PASS marker because of an overflowed prefix below */
 	__u8 dirty : 1;
+	__u8 changed : 1;  /* published again since it was installed: the map had room for it */
 };
 
 struct rib {

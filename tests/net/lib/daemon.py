@@ -21,6 +21,15 @@ def build_directory():
     return os.environ.get("B") or os.path.join(here, "../../../build")
 
 
+def instrumented():
+    """Whether this is a build with sanitizers."""
+    try:
+        with open(f"{build_directory()}/xfibd", "rb") as program:
+            return b"libasan.so" in program.read()
+    except FileNotFoundError:  # XFIB=none needs no build
+        return False
+
+
 def die_with_parent():
     """In the child: no daemon outlives a test run that was killed outright."""
     pr_set_pdeathsig = 1
