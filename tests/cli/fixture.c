@@ -3,12 +3,12 @@
  * Plays the daemon for the tests of the command line: fills the tables of an instance as xfibd would
  * for the small router of test_cli.py, and then spoils one thing or another.
  *
+ *   fixture NAME engine lpm|trie	makes the instance, with this engine for both families
  *   fixture NAME fill PID	all tables; the daemon is the process PID
- *   fixture NAME leaf PREFIX ID	makes PREFIX lead to leaf ID (an IPv4 prefix)
+ *   fixture NAME leaf PREFIX ID...	all routes again, but PREFIX leads to leaf ID
  *   fixture NAME beat AGO_MS HOLD_MS	the daemon was last heard of AGO_MS ago
  *   fixture NAME deadline JIFFIES	of the dead-man switch
  *   fixture NAME hit SLOT AGO	the neighbour carried a packet AGO << XFIB_HIT_SHIFT jiffies ago
- *   fixture NAME bulk N	N more IPv4 prefixes of leaf GATEWAY
  */
 #include <bpf/bpf.h>
 #include <err.h>
@@ -22,11 +22,14 @@
 #include <unistd.h>
 
 #include "common/addr.h"
+#include "fib/trie.h"
 #include "loader/attach.h"
 
 /* Slots and leaf ids; test_cli.py knows the leaf ids too. */
 enum { L3IF = 1, NEIGH_NEAR = 1, NEIGH_FAR, NEIGH_FAR6, NEIGH_LOST };
 enum { GATEWAY = 64, CONNECTED0, CONNECTED1, GROUP, GATEWAY6, UNRESOLVED };
+
+enum { TRIE_BYTES = 65536, ROUTES_MAX = 64 };
 
 struct fixture {
 	struct instance *instance;
@@ -59,24 +62,83 @@ static void set_word(struct xfib_nexthop *to, __u8 kind, __u32 arg, __u16 mtu)
 	*to = (struct xfib_nexthop){ .kind = kind, .arg = arg, .mtu = mtu };
 }
 
-static void add_route(struct fixture *fx, const char *text, __u32 leaf, enum xfib_table table)
+struct route {
+	const char *prefix;
+	__u32 leaf;
+	enum xfib_table table;
+};
+
+static void add_to_lpm(struct fixture *fx, enum family f, struct addr a, unsigned int len, __u32 value)
 {
 	union {
 		struct xfib_lpm4 v4;
 		struct xfib_lpm6 v6;
 	} key = { 0 };
-	__u32 value = XFIB_LEAF_VALUE(leaf, table);
-	unsigned int len;
-	enum family f;
-	struct addr a;
 
-	if (prefix_parse(text, &f, &a, &len))
-		errx(1, "bad prefix %s", text);
 	key.v4.prefixlen = XFIB_LPM_FIB_BITS + len;
 	addr_to_bytes(f, a, f == IP4 ? (void *)&key.v4.addr : (void *)key.v6.addr);
 	if (bpf_map_update_elem(fx->gen->fd[f == IP4 ? XFIB_MAP_lpm4 : XFIB_MAP_lpm6], &key, &value,
 				0))
-		err(1, "route %s", text);
+		err(1, "route");
+}
+
+static void add_to_rib(struct rib *rib, struct addr a, unsigned int len, __u32 value)
+{
+	__u32 node;
+	__u8 above;
+
+	if (rib_node_get(rib, a, len, &node, &above))
+		errx(1, "too many routes");
+	rib->node[node].installed = 1;
+	rib->node[node].published = value;
+}
+
+/* Nothing looks routes up meanwhile. */
+static void compile(struct fixture *fx, const struct rib *rib)
+{
+	enum family f = rib->family;
+	void *memory = f == IP4 ? fx->gen->trie4 : fx->gen->trie6;
+	__u32 *root = &fx->gen->trie_roots[XFIB_TRIE_ROOT(0, f == IP6)];
+	struct trie_pool pool = { 0 };
+	struct trie trie = { .pool = &pool, .rib = rib, .root = root };
+
+	*root = 0;
+	memset(memory, 0, TRIE_BYTES);
+	if (trie_pool_init(&pool, memory, TRIE_BYTES))
+		errx(1, "out of memory");
+	trie_update(&trie, (struct addr){ 0 }, 0);
+	if (trie.starved)
+		errx(1, "the trie is too small");
+	trie_pool_done(&pool);
+}
+
+/* Later ones replace earlier ones of the same prefix. */
+static void set_routes(struct fixture *fx, const struct route *routes, size_t count)
+{
+	bool compiled = fx->gen->capacity.trie4;
+	struct rib rib[FAMILIES] = { 0 };
+	unsigned int len;
+	enum family f;
+	struct addr a;
+
+	for (f = IP4; f < FAMILIES; f++)
+		if (rib_init(&rib[f], f, ROUTES_MAX))
+			errx(1, "out of memory");
+	for (size_t i = 0; i < count; i++) {
+		__u32 value = XFIB_LEAF_VALUE(routes[i].leaf, routes[i].table);
+
+		if (prefix_parse(routes[i].prefix, &f, &a, &len))
+			errx(1, "bad prefix %s", routes[i].prefix);
+		if (compiled)
+			add_to_rib(&rib[f], a, len, value);
+		else
+			add_to_lpm(fx, f, a, len, value);
+	}
+	for (f = IP4; f < FAMILIES; f++) {
+		if (compiled)
+			compile(fx, &rib[f]);
+		rib_done(&rib[f]);
+	}
 }
 
 /* MACs end in the slot: 02:00:00:00:00:SLOT. l3if 0: unresolved. */
@@ -163,13 +225,10 @@ static void fill_nexthops(struct fixture *fx)
 	set_word(&nh[XFIB_NH_DEFAULT(0, 1)], XFIB_NH_VERDICT, XFIB_PUNT_NO_ROUTE, 0);
 }
 
-static void fill_routes(struct fixture *fx)
+/* `more`: PREFIX ID..., which win. */
+static void fill_routes(struct fixture *fx, char **more)
 {
-	static const struct {
-		const char *prefix;
-		__u32 leaf;
-		enum xfib_table table;
-	} routes[] = {
+	struct route routes[ROUTES_MAX] = {
 		{ "10.0.0.0/24", CONNECTED0, XFIB_TABLE_MAIN },
 		{ "10.0.1.0/24", CONNECTED1, XFIB_TABLE_MAIN },
 		{ "10.0.0.1/32", XFIB_PUNT_LOCAL, XFIB_TABLE_LOCAL },
@@ -188,13 +247,21 @@ static void fill_routes(struct fixture *fx)
 		{ "2001:db8:1::1/128", XFIB_PUNT_LOCAL, XFIB_TABLE_LOCAL },
 		{ "2001:db8:2::/48", GATEWAY6, XFIB_TABLE_MAIN },
 	};
+	size_t count = 0;
 
+	while (routes[count].prefix)
+		count++;
+	for (; more[0] && more[1]; more += 2)
+		routes[count++] = (struct route){ more[0], atoi(more[1]), XFIB_TABLE_MAIN };
+	set_routes(fx, routes, count);
+}
+
+static void fill_neighbours(struct fixture *fx)
+{
 	add_neigh(fx, NEIGH_NEAR, "10.0.0.2", 0, true);
 	add_neigh(fx, NEIGH_FAR, "10.0.1.2", 1, true);
 	add_neigh(fx, NEIGH_FAR6, "2001:db8:1::2", 1, true);
 	add_neigh(fx, NEIGH_LOST, "10.0.1.3", 1, false);
-	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
-		add_route(fx, routes[i].prefix, routes[i].leaf, routes[i].table);
 }
 
 static void fill_own(struct fixture *fx)
@@ -223,7 +290,8 @@ static void fill_status(struct fixture *fx, __u32 pid)
 	s->sync = XFIB_SYNC_SYNCED;
 	s->generation = 1;
 	s->fast4 = s->fast6 = 1;
-	s->route4 = (struct xfib_table_status){ .entries = 10, .capacity = CAPACITY_ROUTES4 };
+	s->engine4 = s->engine6 = fx->gen->capacity.trie4 ? XFIB_ENGINE_TRIE : XFIB_ENGINE_LPM;
+	s->route4 = (struct xfib_table_status){ .entries = 10, .capacity = CAPACITY_ROUTES4, .bytes = TRIE_BYTES };
 	s->route6 = (struct xfib_table_status){ .entries = 7, .capacity = CAPACITY_ROUTES6 };
 	s->neigh = (struct xfib_table_status){ .entries = 4, .capacity = XFIB_NEIGHS_MAX };
 	strcpy(s->daemon_version, "fixture");
@@ -232,7 +300,8 @@ static void fill_status(struct fixture *fx, __u32 pid)
 static void fill(struct fixture *fx, __u32 pid)
 {
 	fill_ports(fx);
-	fill_routes(fx);
+	fill_neighbours(fx);
+	fill_routes(fx, &(char *){ NULL });
 	fill_nexthops(fx);
 	fill_own(fx);
 	fill_status(fx, pid);
@@ -254,43 +323,30 @@ static void hit(struct fixture *fx, unsigned int slot, unsigned int ago)
 	fx->gen->hits[slot] = (jiffies >> XFIB_HIT_SHIFT) - ago;
 }
 
-static void bulk(struct fixture *fx, unsigned int n)
-{
-	char text[32];
-
-	for (unsigned int i = 0; i < n; i++) {
-		unsigned int net = (20u << 16) + i;
-
-		snprintf(text, sizeof(text), "%u.%u.%u.0/24", net >> 16, net >> 8 & 255, net & 255);
-		add_route(fx, text, GATEWAY, XFIB_TABLE_MAIN);
-	}
-}
-
 int main(int argc, char **argv)
 {
-	static const struct capacity capacity = { .routes4 = CAPACITY_ROUTES4,
-					       .routes6 = CAPACITY_ROUTES6 };
+	struct capacity capacity = { .routes4 = CAPACITY_ROUTES4, .routes6 = CAPACITY_ROUTES6 };
 	struct load_error error = { "" };
 	struct fixture fx = { 0 };
 
 	if (argc < 4)
 		errx(2, "usage: fixture NAME fill PID|leaf PREFIX ID|...");
+	if (!strcmp(argv[2], "engine") && !strcmp(argv[3], "trie"))
+		capacity.trie4 = capacity.trie6 = TRIE_BYTES;
 	if (instance_create(argv[1], &capacity, &fx.instance, &error) ||
 	    generation_open(fx.instance, fx.instance->meta.generation, true, &fx.gen, &error))
 		errx(1, "%s", error.text);
 	if (!strcmp(argv[2], "fill"))
 		fill(&fx, atoi(argv[3]));
-	else if (!strcmp(argv[2], "leaf") && argc == 5)
-		add_route(&fx, argv[3], atoi(argv[4]), XFIB_TABLE_MAIN);
+	else if (!strcmp(argv[2], "leaf"))
+		fill_routes(&fx, argv + 3);
 	else if (!strcmp(argv[2], "beat") && argc == 5)
 		beat(&fx, atoll(argv[3]), atoll(argv[4]));
 	else if (!strcmp(argv[2], "deadline"))
 		fx.instance->ctl->deadline = atoll(argv[3]);
 	else if (!strcmp(argv[2], "hit") && argc == 5)
 		hit(&fx, atoi(argv[3]), atoi(argv[4]));
-	else if (!strcmp(argv[2], "bulk"))
-		bulk(&fx, atoi(argv[3]));
-	else
+	else if (strcmp(argv[2], "engine"))
 		errx(2, "unknown: %s", argv[2]);
 	generation_free(fx.gen);
 	instance_free(fx.instance);

@@ -57,13 +57,12 @@ static void add4(unsigned int n, unsigned int len)
 
 static void empty_tables_have_no_entries(void **state)
 {
-	struct lpm_entry *entries = NULL, entry;
-	size_t count = 1;
+	_cleanup_routes_ struct routes list = { 0 };
+	struct route route;
 
-	assert_int_equal(lpm_walk(&gen, IP4, &entries, &count), 0);
-	assert_int_equal(count, 0);
-	assert_int_equal(lpm_match(&gen, IP6, 0, (struct addr){ 0 }, 128, &entry), -ENOENT);
-	free(entries);
+	assert_int_equal(lpm_walk(&gen, IP4, &list), 0);
+	assert_int_equal(list.count, 0);
+	assert_int_equal(lpm_match(&gen, IP6, 0, (struct addr){ 0 }, 128, &route), -ENOENT);
 }
 
 static void entries_are_sorted_by_prefix(void **state)
@@ -73,10 +72,9 @@ static void entries_are_sorted_by_prefix(void **state)
 		"2001:db8::1/128", "2001:db9::/32", "fd00::/8",
 	};
 	static const int order[] = { 3, 5, 0, 4, 2, 1 };
-	struct lpm_entry *entries = NULL;
+	_cleanup_routes_ struct routes list = { 0 };
 	struct xfib_lpm6 key = { 0 };
 	unsigned int len;
-	size_t count = 0;
 	enum family f;
 	struct addr a;
 
@@ -88,16 +86,15 @@ static void entries_are_sorted_by_prefix(void **state)
 			bpf_map_update_elem(gen.fd[XFIB_MAP_lpm6], &key, &(__u32){ order[i] }, 0),
 			0);
 	}
-	assert_int_equal(lpm_walk(&gen, IP6, &entries, &count), 0);
-	assert_int_equal(count, 6);
-	for (size_t i = 0; i < count; i++) {
+	assert_int_equal(lpm_walk(&gen, IP6, &list), 0);
+	assert_int_equal(list.count, 6);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct route *route = &list.route[i];
 		char text[PREFIX_STRLEN];
 
-		assert_string_equal(prefix_format(IP6, entries[i].addr, entries[i].len, text),
-				    texts[i]);
-		assert_int_equal(entries[i].value, i);
+		assert_string_equal(prefix_format(IP6, route->addr, route->len, text), texts[i]);
+		assert_int_equal(route->leaf, i);
 	}
-	free(entries);
 }
 
 static void the_longest_covering_prefix_is_found(void **state)
@@ -112,7 +109,7 @@ static void the_longest_covering_prefix_is_found(void **state)
 		{ "2001:db8::", 47, 0 },	{ "2001:db8::", 31, -ENOENT },
 		{ "2001:dba::", 128, -ENOENT }, { "fdff::1", 128, 5 },
 	};
-	struct lpm_entry entry;
+	struct route route;
 	enum family f;
 	struct addr a;
 
@@ -120,8 +117,8 @@ static void the_longest_covering_prefix_is_found(void **state)
 		int r;
 
 		assert_int_equal(addr_parse(cases[i].asked, &f, &a), 0);
-		r = lpm_match(&gen, f, 0, a, cases[i].len, &entry);
-		assert_int_equal(r ? r : (int)entry.value, cases[i].found);
+		r = lpm_match(&gen, f, 0, a, cases[i].len, &route);
+		assert_int_equal(r ? r : (int)route.leaf, cases[i].found);
 	}
 }
 
@@ -161,19 +158,18 @@ int __wrap_bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *v
 
 static void a_walk_goes_on_when_its_place_is_deleted(void **state)
 {
-	struct lpm_entry *entries = NULL;
-	size_t count = 0, stable = 0;
+	_cleanup_routes_ struct routes list = { 0 };
+	size_t stable = 0;
 
 	for (unsigned int n = 0; n < 2 * STABLE; n++)
 		add4(n, 24);
-	assert_int_equal(lpm_walk(&gen, IP4, &entries, &count), 0);
+	assert_int_equal(lpm_walk(&gen, IP4, &list), 0);
 	assert_true(deletions > 10);
-	for (size_t i = 0; i < count; i++) {
-		stable += entries[i].value % 2 == 0;
+	for (size_t i = 0; i < list.count; i++) {
+		stable += list.route[i].leaf % 2 == 0;
 		if (i)
-			assert_true(entries[i - 1].addr.hi < entries[i].addr.hi);
+			assert_true(list.route[i - 1].addr.hi < list.route[i].addr.hi);
 	}
-	free(entries);
 	assert_int_equal(stable, STABLE);
 }
 

@@ -2,14 +2,17 @@
 # The command line: against tables that are filled by hand, and against a running daemon.
 
 CLI_FIXTURE := $(B)/tests/cli/fixture
-CLI_TESTS   := $(B)/tests/cli/lpm_test $(B)/tests/cli/packet_test
+CLI_TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/cli/*_test.c))
+CLI_TABLES  := userspace/cli/tables.c userspace/cli/lpm.c userspace/cli/trie.c
 
-$(CLI_FIXTURE): $(call objs,tests/cli/fixture.c $(COMMON) $(LOADER)) $(B)/loader/objects.o
+$(CLI_FIXTURE): $(call objs,tests/cli/fixture.c $(COMMON) $(TRIE) $(LOADER)) $(B)/loader/objects.o
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LDLIBS)
 
 .SECONDARY: $(CLI_TESTS:=.o)
-$(B)/tests/cli/%_test: $(B)/tests/cli/%_test.o $(B)/userspace/cli/%.o $(call objs,$(COMMON))
+$(B)/tests/cli/packet_test: $(B)/userspace/cli/packet.o
+$(B)/tests/cli/lpm_test $(B)/tests/cli/trie_test: $(call objs,$(CLI_TABLES) $(TRIE))
+$(B)/tests/cli/%_test: $(B)/tests/cli/%_test.o $(call objs,$(COMMON))
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libbpf) $(CLI_WRAP)
 

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 
 #include "addresses.h"
-#include "common/cleanup.h"
-#include "lpm.h"
 #include "netlink/nl.h"
+#include "tables.h"
 
 static void add_prefix(struct prefixes *list, enum family f, struct addr a, unsigned int len)
 {
@@ -50,13 +49,12 @@ int addresses_gather(const struct generation *gen, struct prefixes *list)
 	int r = 0;
 
 	for (enum family f = IP4; f < FAMILIES && !r; f++) {
-		_cleanup_free_ struct lpm_entry *entries = NULL;
-		size_t count = 0;
+		_cleanup_routes_ struct routes found = { 0 };
 
 		add_prefix(list, f, (struct addr){ 0 }, 0);
-		r = lpm_walk(gen, f, &entries, &count);
-		for (size_t i = 0; !r && i < count; i++)
-			add_prefix(list, f, entries[i].addr, entries[i].len);
+		r = tables_walk(gen, f, &found);
+		for (size_t i = 0; !r && i < found.count; i++)
+			add_prefix(list, f, found.route[i].addr, found.route[i].len);
 		if (!r)
 			r = nl_dump_all(f == IP4 ? NL_ROUTES4 : NL_ROUTES6, add_kernel, list);
 		if (r == -EINTR)

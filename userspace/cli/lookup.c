@@ -14,9 +14,9 @@
 #include "common/log.h"
 #include "kernel.h"
 #include "leaf.h"
-#include "lpm.h"
 #include "packet.h"
 #include "source.h"
+#include "tables.h"
 #include "text.h"
 #include "view.h"
 
@@ -156,17 +156,19 @@ static bool reached_route(enum xfib_verdict verdict)
 	return verdict == XFIB_FORWARDED || verdict >= XFIB_PUNT_NO_ROUTE;
 }
 
-static void find_prefix(struct lookup *l)
+static int find_prefix(struct lookup *l)
 {
 	struct xfib_nexthop nh =
 		nexthop_load(&l->view->gen->nexthops[XFIB_NH_DEFAULT(l->fib, l->family == IP6)]);
-	struct lpm_entry entry = { 0 };
+	_cleanup_routes_ struct routes list = { 0 };
+	int r = tables_match(l->view->gen, l->family, l->fib, l->dst, family_bits(l->family), &list);
 
-	l->has_prefix = !lpm_match(l->view->gen, l->family, l->fib, l->dst, family_bits(l->family),
-				   &entry) ||
-			nh.kind != XFIB_NH_VERDICT;
-	l->prefix = entry.addr;
-	l->prefixlen = entry.len;
+	if (r)
+		return tables_failed(r, "look up the route");
+	l->has_prefix = list.route->leaf || nh.kind != XFIB_NH_VERDICT;
+	l->prefix = list.route->addr;
+	l->prefixlen = list.route->len;
+	return 0;
 }
 
 /* CONNECTED finds its neighbour by the destination. */
@@ -240,7 +242,9 @@ static int ask_xfib(struct lookup *l)
 	l->verdict = XFIB_TWIN_VERDICT(result);
 	if (!reached_route(l->verdict))
 		return 0;
-	find_prefix(l);
+	r = find_prefix(l);
+	if (r)
+		return r;
 	r = find_hop(l, XFIB_TWIN_LEAF(result), &eth);
 	return r ? log_errno(r, "cannot read the next hop") : 0;
 }

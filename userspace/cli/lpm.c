@@ -39,64 +39,17 @@ static union key make_key(enum family f, __u32 fib, struct addr a, unsigned int 
 	return key;
 }
 
-static struct lpm_entry make_entry(enum family f, const void *bytes, __u32 value)
+static struct route make_route(enum family f, const void *bytes, __u32 value)
 {
 	const union key *key = bytes;
 
-	return (struct lpm_entry){
+	return (struct route){
 		.addr = addr_from_bytes(f, f == IP4 ? (void *)&key->v4.addr : (void *)key->v6.addr),
 		.fib = key->v4.fib,
-		.value = value,
+		.leaf = XFIB_LEAF(value),
 		.len = key->v4.prefixlen - XFIB_LPM_FIB_BITS,
+		.table = XFIB_LEAF_TABLE(value),
 	};
-}
-
-/* The entries found so far. */
-struct walk {
-	enum family f;
-	struct lpm_entry *entry;
-	size_t count, room;
-};
-
-static int append(struct walk *w, const struct lpm_entry *entry)
-{
-	struct lpm_entry *grown;
-
-	if (w->count == w->room) {
-		w->room = w->room ? 2 * w->room : BATCH;
-		grown = realloc(w->entry, w->room * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		w->entry = grown;
-	}
-	w->entry[w->count++] = *entry;
-	return 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct lpm_entry *x = a, *y = b;
-
-	if (x->fib != y->fib)
-		return x->fib < y->fib ? -1 : 1;
-	if (x->addr.hi != y->addr.hi)
-		return x->addr.hi < y->addr.hi ? -1 : 1;
-	if (x->addr.lo != y->addr.lo)
-		return x->addr.lo < y->addr.lo ? -1 : 1;
-	return (int)x->len - (int)y->len;
-}
-
-static void sort_unique(struct walk *w)
-{
-	size_t kept = 0;
-
-	if (!w->count)
-		return;
-	qsort(w->entry, w->count, sizeof(*w->entry), compare);
-	for (size_t i = 1; i < w->count; i++)
-		if (compare(&w->entry[kept], &w->entry[i]))
-			w->entry[++kept] = w->entry[i];
-	w->count = kept + 1;
 }
 
 struct batch {
@@ -105,26 +58,26 @@ struct batch {
 };
 
 /* Takes a batch up to where the walk began again, if it did. Returns how many, or -errno. */
-static int take_batch(struct walk *w, const struct batch *b, __u32 count)
+static int take_batch(struct routes *list, enum family f, const struct batch *b, __u32 count)
 {
-	struct lpm_entry entry;
+	struct route route;
 	int r;
 
 	for (__u32 i = 0; i < count; i++) {
-		entry = make_entry(w->f, b->keys + i * key_size(w->f), b->values[i]);
-		if (w->count && !compare(&entry, &w->entry[0]))
+		route = make_route(f, b->keys + i * key_size(f), b->values[i]);
+		if (list->count && !route_compare(&route, &list->route[0]))
 			return i;
-		r = append(w, &entry);
+		r = routes_add(list, &route);
 		if (r)
 			return r;
 	}
 	return count;
 }
 
-static int walk(struct walk *w, int fd, size_t limit)
+static int walk(struct routes *list, enum family f, int fd, size_t limit)
 {
 	_cleanup_free_ struct batch *b = malloc(sizeof(*b));
-	const struct lpm_entry *last;
+	const struct route *last;
 	unsigned int restarts = 0;
 	union key cursor, next;
 	size_t back = 0;
@@ -133,44 +86,38 @@ static int walk(struct walk *w, int fd, size_t limit)
 
 	if (!b)
 		return -ENOMEM;
-	while (w->count <= limit && restarts < RESTARTS) {
+	while (list->count <= limit && restarts < RESTARTS) {
 		count = BATCH;
-		r = bpf_map_lookup_batch(fd, w->count ? &cursor : NULL, &next, b->keys, b->values,
+		r = bpf_map_lookup_batch(fd, list->count ? &cursor : NULL, &next, b->keys, b->values,
 					 &count, NULL);
 		/* -EINTR: an entry went while it was copied. What came before it is good. */
 		if (r && r != -ENOENT && r != -EINTR)
 			return r;
-		taken = take_batch(w, b, count);
+		taken = take_batch(list, f, b, count);
 		if (taken < 0)
 			return taken;
 		if (r == -ENOENT && (__u32)taken == count)
 			return 0;
 		back = taken ? 0 : back + 1;
-		if (w->count <= back) {
-			w->count = back = 0;
+		if (list->count <= back) {
+			list->count = back = 0;
 			restarts++;
 			continue;
 		}
-		last = &w->entry[w->count - 1 - back];
-		cursor = make_key(w->f, last->fib, last->addr, last->len);
+		last = &list->route[list->count - 1 - back];
+		cursor = make_key(f, last->fib, last->addr, last->len);
 	}
 	return -EAGAIN;
 }
 
-int lpm_walk(const struct generation *gen, enum family f, struct lpm_entry **entries, size_t *count)
+int lpm_walk(const struct generation *gen, enum family f, struct routes *list)
 {
 	const __u32 capacity = f == IP4 ? gen->capacity.routes4 : gen->capacity.routes6;
-	struct walk w = { .f = f };
-	int r = walk(&w, map_fd(gen, f), 4 * ((size_t)capacity + CAPACITY_HEADROOM));
+	int r = walk(list, f, map_fd(gen, f), 4 * ((size_t)capacity + CAPACITY_HEADROOM));
 
-	if (r) {
-		free(w.entry);
-		return r;
-	}
-	sort_unique(&w);
-	*entries = w.entry;
-	*count = w.count;
-	return 0;
+	if (!r)
+		routes_sort(list);
+	return r;
 }
 
 int lpm_lookup(const struct generation *gen, enum family f, __u32 fib, struct addr a,
@@ -191,7 +138,7 @@ static bool is_entry(int fd, enum family f, const union key *key, const union ke
 }
 
 int lpm_match(const struct generation *gen, enum family f, __u32 fib, struct addr a,
-	      unsigned int len, struct lpm_entry *entry)
+	      unsigned int len, struct route *route)
 {
 	int fd = map_fd(gen, f), r;
 	union key first, key;
@@ -207,7 +154,7 @@ int lpm_match(const struct generation *gen, enum family f, __u32 fib, struct add
 		r = lpm_lookup(gen, f, fib, a, n, &value);
 		if (r)
 			return r;
-		*entry = make_entry(f, &key, value);
+		*route = make_route(f, &key, value);
 		return 0;
 	}
 	return -ENOENT;

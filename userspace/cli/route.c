@@ -10,7 +10,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "leaf.h"
-#include "lpm.h"
+#include "tables.h"
 #include "text.h"
 #include "view.h"
 
@@ -48,7 +48,9 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "[show [PREFIX]]",
 	.doc = "The routes that XDP uses; of PREFIX, the route of exactly this prefix, else the "
-	       "longest one that covers it. A kind of punt_... goes to the kernel.\v"
+	       "longest one that covers it. A kind of punt_... goes to the kernel. Compiled routes "
+	       "(engine trie) are listed as the fewest prefixes that mean the same, and their table "
+	       "is not known.\v"
 	       "Example: xfib route show 192.0.2.1",
 };
 
@@ -59,7 +61,8 @@ struct output {
 	struct leaf *leaf[XFIB_NEXTHOPS]; /* those read so far */
 };
 
-static const char *table_name(__u32 table)
+/* NULL: not known. */
+static const char *table_name(__u8 table)
 {
 	static const char *const names[XFIB_TABLE_COUNT] = {
 		[XFIB_TABLE_MARKER] = "marker",	  [XFIB_TABLE_LOCAL] = "local",
@@ -67,7 +70,7 @@ static const char *table_name(__u32 table)
 		[XFIB_TABLE_DEFAULT] = "default",
 	};
 
-	return table < XFIB_TABLE_COUNT ? names[table] : "unknown";
+	return table < XFIB_TABLE_COUNT ? names[table] : NULL;
 }
 
 static const struct leaf *get_leaf(struct output *out, unsigned int id)
@@ -116,7 +119,7 @@ static void print_hop(const struct hop *hop, bool weight)
 static void print_text(const struct output *out, const char *prefix, const char *table,
 		       const struct leaf *leaf)
 {
-	printf("%-*s  %-7s  ", out->width, prefix, table);
+	printf("%-*s  %-7s  ", out->width, prefix, table ? table : "-");
 	if (leaf->hops == 1) {
 		print_hop(&leaf->hop[0], false);
 		return;
@@ -128,42 +131,48 @@ static void print_text(const struct output *out, const char *prefix, const char 
 	}
 }
 
-static int print_entry(struct output *out, enum family f, const struct lpm_entry *e)
+static int print_route(struct output *out, enum family f, const struct route *route)
 {
-	unsigned int id = leaf_id(f, e->fib, XFIB_LEAF(e->value));
-	const struct leaf *leaf = get_leaf(out, id);
-	const char *table = table_name(XFIB_LEAF_TABLE(e->value));
+	const struct leaf *leaf = get_leaf(out, leaf_id(f, route->fib, route->leaf));
+	const char *table = table_name(route->table);
 	char prefix[PREFIX_STRLEN];
 
 	if (!leaf)
 		return log_errno(-ENOMEM, "cannot print a route");
-	prefix_format(f, e->addr, e->len, prefix);
+	prefix_format(f, route->addr, route->len, prefix);
 	if (!out->json)
 		print_text(out, prefix, table, leaf);
 	else
-		json_stream(json_pack("{s:s, s:s, s:i, s:s, s:o}", "prefix", prefix, "table", table,
-				      "fib", (int)e->fib, "kind", leaf_kind_name(leaf), "nexthops",
+		json_stream(json_pack("{s:s, s:s?, s:i, s:s, s:o}", "prefix", prefix, "table", table,
+				      "fib", (int)route->fib, "kind", leaf_kind_name(leaf), "nexthops",
 				      json_hops(leaf)));
 	return 0;
 }
 
-/* The default route has no entry in the tries: leaf 0 is what no prefix covers. */
-static bool default_entry(const struct view *v, enum family f, unsigned int fib,
-			  struct lpm_entry *e)
+static int print_routes(struct output *out, enum family f, const struct routes *list)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < list->count && !r; i++)
+		r = print_route(out, f, &list->route[i]);
+	return r;
+}
+
+/* Whether the daemon has written what no prefix covers. */
+static bool has_default(const struct view *v, enum family f, unsigned int fib)
 {
 	struct xfib_nexthop nh = nexthop_load(&v->gen->nexthops[XFIB_NH_DEFAULT(fib, f == IP6)]);
 
-	*e = (struct lpm_entry){ .fib = fib, .value = XFIB_LEAF_VALUE(0, XFIB_TABLE_MAIN) };
 	return nh.kind || nh.arg;
 }
 
-static int prefix_width(enum family f, const struct lpm_entry *entries, size_t count)
+static int prefix_width(enum family f, const struct routes *list)
 {
 	int width = 18, n; /* of 255.255.255.255/32 */
 	char prefix[PREFIX_STRLEN];
 
-	for (size_t i = 0; f == IP6 && i < count; i++) {
-		n = strlen(prefix_format(f, entries[i].addr, entries[i].len, prefix));
+	for (size_t i = 0; f == IP6 && i < list->count; i++) {
+		n = strlen(prefix_format(f, list->route[i].addr, list->route[i].len, prefix));
 		width = n > width ? n : width;
 	}
 	return width;
@@ -171,46 +180,49 @@ static int prefix_width(enum family f, const struct lpm_entry *entries, size_t c
 
 static int show_family(struct output *out, enum family f)
 {
-	_cleanup_free_ struct lpm_entry *entries = NULL;
+	_cleanup_routes_ struct routes list = { 0 };
 	__u64 fibs = view_fibs(out->view);
-	struct lpm_entry def;
-	size_t count = 0;
-	int r;
+	int r = tables_walk(out->view->gen, f, &list);
 
-	r = lpm_walk(out->view->gen, f, &entries, &count);
-	if (r == -EAGAIN)
-		log_error("the routes change faster than they can be listed; try again");
 	if (r)
-		return r == -EAGAIN ? r : log_errno(r, "cannot list the routes");
-	out->width = prefix_width(f, entries, count);
-	for (unsigned int fib = 0; fib < XFIB_FIBS && !r; fib++)
-		if (fibs >> fib & 1 && default_entry(out->view, f, fib, &def))
-			r = print_entry(out, f, &def);
-	for (size_t i = 0; i < count && !r; i++)
-		r = print_entry(out, f, &entries[i]);
-	return r;
+		return tables_failed(r, "list the routes");
+	out->width = prefix_width(f, &list);
+	for (unsigned int fib = 0; fib < XFIB_FIBS && !r; fib++) {
+		const struct route other = route_default(fib);
+
+		if (fibs >> fib & 1 && has_default(out->view, f, fib))
+			r = print_route(out, f, &other);
+	}
+	return r ? r : print_routes(out, f, &list);
+}
+
+/* Takes the default route off the list, which begins with it, if there is none. */
+static void drop_default(struct routes *list, const struct view *v, enum family f, unsigned int fib)
+{
+	if (list->count && !list->route->leaf && !has_default(v, f, fib))
+		memmove(list->route, list->route + 1, --list->count * sizeof(*list->route));
 }
 
 static int show_prefix(struct output *out, const struct route_args *args)
 {
 	__u64 fibs = view_fibs(out->view);
-	struct lpm_entry entry;
-	unsigned int found = 0;
+	size_t found = 0;
 	int r;
 
-	out->width = PREFIX_STRLEN / 2;
 	for (unsigned int fib = 0; fib < XFIB_FIBS; fib++) {
+		_cleanup_routes_ struct routes list = { 0 };
+
 		if (!(fibs >> fib & 1))
 			continue;
-		r = lpm_match(out->view->gen, args->family, fib, args->addr, args->len, &entry);
-		if (r && r != -ENOENT)
-			return log_errno(r, "cannot look up %s", args->prefix);
-		if (r && !default_entry(out->view, args->family, fib, &entry))
-			continue;
-		r = print_entry(out, args->family, &entry);
+		r = tables_match(out->view->gen, args->family, fib, args->addr, args->len, &list);
+		if (r)
+			return tables_failed(r, "look up the prefix");
+		drop_default(&list, out->view, args->family, fib);
+		out->width = prefix_width(args->family, &list);
+		r = print_routes(out, args->family, &list);
 		if (r)
 			return r;
-		found++;
+		found += list.count;
 	}
 	if (!found && !out->json)
 		log_error("no route covers %s", args->prefix);

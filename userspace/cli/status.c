@@ -22,7 +22,9 @@ static const char *sync_name(const struct view *v)
 
 static const char *engine_name(__u8 engine)
 {
-	return engine == XFIB_ENGINE_LPM ? "lpm" : "unknown";
+	static const char *const names[] = { [XFIB_ENGINE_LPM] = "lpm", [XFIB_ENGINE_TRIE] = "trie" };
+
+	return engine < sizeof(names) / sizeof(names[0]) ? names[engine] : "unknown";
 }
 
 static const char *mode_name(const struct xfib_intent *port)
@@ -207,28 +209,30 @@ static void print_family(const struct view *v, const char *name, bool on,
 	putchar('\n');
 }
 
-static void table_line(struct table *t, const char *name, const struct xfib_table_status *s)
+static void table_line(struct table *t, const char *name, const char *engine,
+		       const struct xfib_table_status *s)
 {
-	char used[HUMAN_STRLEN], room[HUMAN_STRLEN], bytes[HUMAN_STRLEN], markers[HUMAN_STRLEN];
+	char bytes[HUMAN_STRLEN];
 
 	table_cell(t, "%s", name);
-	table_cell(t, "%s", human(s->entries, used));
-	table_cell(t, "%s", human(s->capacity, room));
-	table_cell(t, "%s", s->bytes ? human(s->bytes, bytes) : "-");
-	table_cell(t, "%s", human(s->punt_markers, markers));
+	table_cell(t, "%s", engine);
+	table_cell(t, "%llu", s->entries);
+	table_cell(t, "%llu", s->capacity);
+	table_cell(t, "%s", s->bytes ? human_bytes(s->bytes, bytes) : "-");
+	table_cell(t, "%llu", s->punt_markers);
 	table_cell(t, "%s", s->overflow ? "FULL: some stay in the kernel" : "");
 }
 
 static void print_tables(const struct view *v)
 {
 	const struct xfib_status *s = v->status;
-	struct table *t = TABLE("TABLE", ">USED", ">CAPACITY", ">BYTES", ">PUNTED", "");
+	struct table *t = TABLE("TABLE", "ENGINE", ">USED", ">CAPACITY", ">MEMORY", ">PUNTED", "");
 
-	table_line(t, "ipv4 routes", &s->route4);
-	table_line(t, "ipv6 routes", &s->route6);
-	table_line(t, "neighbours", &s->neigh);
-	table_line(t, "next hops", &s->nexthop);
-	table_line(t, "group buckets", &s->member);
+	table_line(t, "ipv4 routes", engine_name(s->engine4), &s->route4);
+	table_line(t, "ipv6 routes", engine_name(s->engine6), &s->route6);
+	table_line(t, "neighbours", "", &s->neigh);
+	table_line(t, "next hops", "", &s->nexthop);
+	table_line(t, "group buckets", "", &s->member);
 	table_print(t);
 }
 

@@ -143,6 +143,21 @@ const char *human(__u64 n, char buf[static HUMAN_STRLEN])
 	return buf;
 }
 
+const char *human_bytes(__u64 n, char buf[static HUMAN_STRLEN])
+{
+	static const char units[] = " KMGTPE";
+	double d = n;
+	int u = 0;
+
+	for (; d >= 1023.95; d /= 1024)
+		u++;
+	if (u)
+		snprintf(buf, HUMAN_STRLEN, "%.1f %ciB", d, units[u]);
+	else
+		snprintf(buf, HUMAN_STRLEN, "%llu B", n);
+	return buf;
+}
+
 /* --- names ---------------------------------------------------------------------------------- */
 
 const char *ifname_of(int ifindex)

@@ -29,6 +29,9 @@ void table_print(struct table *t); /* and frees it */
 #define HUMAN_STRLEN 24
 const char *human(__u64 n, char buf[static HUMAN_STRLEN]);
 
+/* "512 B", "64.0 KiB", "16.0 MiB". */
+const char *human_bytes(__u64 n, char buf[static HUMAN_STRLEN]);
+
 /* The name now; "ifN" if there is none. Cached: good until some other 1,024 were asked for. */
 const char *ifname_of(int ifindex);
 

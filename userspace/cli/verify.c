@@ -16,7 +16,7 @@
 #include "common/log.h"
 #include "kernel.h"
 #include "leaf.h"
-#include "lpm.h"
+#include "tables.h"
 #include "text.h"
 #include "view.h"
 
@@ -182,12 +182,10 @@ static const char *judge(const struct verify *v, const struct leaf *leaf)
 static int read_leaf(const struct verify *v, enum family f, struct addr a, struct leaf **leaf)
 {
 	const struct generation *gen = v->view->gen;
-	__u32 value = 0;
-	int r = lpm_lookup(gen, f, v->fib, a, family_bits(f), &value);
+	unsigned int id;
+	int r = tables_lookup(gen, f, v->fib, a, &id);
 
-	if (r && r != -ENOENT)
-		return r;
-	return leaf_read(gen, leaf_id(f, v->fib, r ? 0 : XFIB_LEAF(value)), leaf);
+	return r ? r : leaf_read(gen, leaf_id(f, v->fib, id), leaf);
 }
 
 /* Asks both. *why: NULL if they agree. */
@@ -432,7 +430,7 @@ static int verify(struct verify *v, const struct cli *cli, const struct verify_a
 	free(list.p);
 	free(suspects.s);
 	if (r)
-		log_errno(r, "cannot compare the tables with the kernel");
+		tables_failed(r, "compare the tables with the kernel");
 	return r || suspects.count ? CLI_FAILED : CLI_OK;
 }
 
