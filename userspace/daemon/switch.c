@@ -48,7 +48,7 @@ static __u32 plan_trie(const struct daemon *d, enum family f, __u32 now)
 		return need;
 	room = publish_room(&d->publish, f);
 	if ((room.markers || room.used > room.bytes / 8 * 7) && now < XFIB_TRIE_MAX)
-		return 2 * now;
+		return need > 2 * now ? need : 2 * now;
 	return need <= now / 4 && room.used < now / 8 ? need : now;
 }
 
