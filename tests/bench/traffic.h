@@ -4,8 +4,7 @@
 
 #include <linux/types.h>
 
-#define TRAFFIC_HEADERS	    1024 /* different packets, sent in turn */
-#define TRAFFIC_IFINDEX_MAX 65536
+#define TRAFFIC_HEADERS 1024 /* different packets, sent in turn */
 
 /* The first bytes of a packet, Ethernet, IP and UDP headers: as much as differs. */
 struct traffic_header {
