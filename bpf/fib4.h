@@ -5,17 +5,15 @@
  */
 #pragma once
 
-#include "config.h"
 #include "trie.h"
 
 enum { FIB4_STEPS = 3 }; /* 16, 8 and 8 bits */
 
 static __always_inline __u32 fib4_trie(__u32 fib, __be32 addr)
 {
-	const struct trie_memory m = { trie4, cfg.trie_mask[0] };
 	const struct trie_key key = { (__u64)bpf_ntohl(addr) << 32, 0 };
 
-	return trie_lookup(m, trie_roots[XFIB_TRIE_ROOT(fib, 0) & (XFIB_TRIE_ROOTS - 1)], key, FIB4_STEPS);
+	return trie_lookup(fib, 0, key, FIB4_STEPS);
 }
 
 static __always_inline __u32 fib4_lpm(__u32 fib, __be32 addr)

@@ -2,7 +2,6 @@
 /* IPv6 route lookup: see fib4.h. */
 #pragma once
 
-#include "config.h"
 #include "trie.h"
 
 enum { FIB6_STEPS = 5 };
@@ -10,13 +9,12 @@ enum { FIB6_STEPS = 5 };
 /* addr: four words in network order. */
 static __always_inline __u32 fib6_trie(__u32 fib, const __be32 *addr)
 {
-	const struct trie_memory m = { trie6, cfg.trie_mask[1] };
 	const struct trie_key key = {
 		(__u64)bpf_ntohl(addr[0]) << 32 | bpf_ntohl(addr[1]),
 		(__u64)bpf_ntohl(addr[2]) << 32 | bpf_ntohl(addr[3]),
 	};
 
-	return trie_lookup(m, trie_roots[XFIB_TRIE_ROOT(fib, 1) & (XFIB_TRIE_ROOTS - 1)], key, FIB6_STEPS);
+	return trie_lookup(fib, 1, key, FIB6_STEPS);
 }
 
 static __always_inline __u32 fib6_lpm(__u32 fib, const __be32 *addr)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <bpf/bpf_endian.h>
 
+#include "config.h"
 #include "maps.h"
 
 /* Address bits that are still to be used, from the top. */
@@ -22,10 +23,25 @@ struct trie_memory {
 	__u64 mask;
 };
 
+static __always_inline struct trie_memory trie_memory(__u32 ip6)
+{
+	return (struct trie_memory){ ip6 ? trie6 : trie4, cfg.trie_mask[ip6] };
+}
+
 static __always_inline void trie_key_shift(struct trie_key *key, __u32 bits)
 {
 	key->hi = key->hi << bits | key->lo >> (64 - bits);
 	key->lo <<= bits;
+}
+
+/*
+ * The verifier follows every path through a lookup with what it knows of the leaf at its end. Told the
+ * same at all ends, it takes them for one.
+ */
+static __always_inline __u32 trie_leaf(__u32 leaf)
+{
+	asm volatile("%0 &= 0xffff" : "+r"(leaf));
+	return leaf;
 }
 
 /* How many of a pair of boundaries the key has reached, each in its half of the result. */
@@ -54,7 +70,7 @@ static __always_inline __u32 trie_record(struct trie_memory m, __u32 entry, __u6
 		}
 	}
 	i = ((__u32)reached + (__u32)(reached >> 32)) & 15;
-	return *(const __u16 *)((const __u8 *)word + (words & 7) * 8 + i * 2);
+	return trie_leaf(*(const __u16 *)((const __u8 *)word + (words & 7) * 8 + i * 2));
 }
 
 /* One step into a table. True: *entry is the leaf. */
@@ -65,27 +81,33 @@ static __always_inline bool trie_step(struct trie_memory m, __u32 *entry, struct
 	__u64 at = XFIB_TRIE_OFFSET(*entry);
 
 	if (kind >= XFIB_TRIE_LEAVES) {
-		*entry = *(const volatile __u16 *)(m.base + (at + 2 * i & m.mask));
+		*entry = trie_leaf(*(const volatile __u16 *)(m.base + (at + 2 * i & m.mask)));
 		return true;
 	}
 	*entry = *(const volatile __u32 *)(m.base + (at + 4 * i & m.mask));
 	trie_key_shift(key, XFIB_TRIE_BITS(kind));
-	return !(*entry & XFIB_TRIE_BLOCK);
+	if (*entry & XFIB_TRIE_BLOCK)
+		return false;
+	*entry = trie_leaf(*entry);
+	return true;
 }
 
 enum { TRIE_STEPS = 34 }; /* 128 bits by 4, and the ends */
 
-/* Anything, as deep as it is: for what the fast steps leave over. */
-static __noinline __u32 trie_walk(const __u8 *base, __u64 mask, __u32 entry, __u64 hi, __u64 lo)
+/*
+ * Anything, as deep as it is: for what the fast steps leave over. Not static: the verifier looks at
+ * it once and not at each call.
+ */
+__noinline __u32 trie_walk(__u32 ip6, __u32 entry, __u64 hi, __u64 lo)
 {
-	const struct trie_memory m = { base, mask };
+	const struct trie_memory m = trie_memory(ip6 & 1);
 	struct trie_key key = { hi, lo };
 
 	for (int i = 0; i < TRIE_STEPS; i++) {
 		__u32 kind = XFIB_TRIE_KIND(entry);
 
 		if (!(entry & XFIB_TRIE_BLOCK))
-			return entry;
+			return trie_leaf(entry);
 		if (kind > XFIB_TRIE_RECORD)
 			return trie_record(m, entry, key.hi);
 		if (kind == XFIB_TRIE_SKIP) {
@@ -94,7 +116,7 @@ static __noinline __u32 trie_walk(const __u8 *base, __u64 mask, __u32 entry, __u
 			__u32 len = skip->len & 63;
 
 			if ((key.hi ^ skip->bits) >> (64 - len))
-				return skip->outside;
+				return trie_leaf(skip->outside);
 			entry = *(const volatile __u32 *)&skip->inside;
 			trie_key_shift(&key, len);
 			continue;
@@ -102,14 +124,17 @@ static __noinline __u32 trie_walk(const __u8 *base, __u64 mask, __u32 entry, __u
 		if (trie_step(m, &entry, &key))
 			return entry;
 	}
-	return XFIB_PUNT_RACE;
+	return trie_leaf(XFIB_PUNT_RACE);
 }
 
-/* steps: tables that most addresses need, a constant. */
-static __always_inline __u32 trie_lookup(struct trie_memory m, __u32 entry, struct trie_key key, int steps)
+/* steps: tables that most addresses need; like ip6 a constant. */
+static __always_inline __u32 trie_lookup(__u32 fib, __u32 ip6, struct trie_key key, int steps)
 {
+	__u32 entry = trie_roots[XFIB_TRIE_ROOT(fib, ip6) & (XFIB_TRIE_ROOTS - 1)];
+	const struct trie_memory m = trie_memory(ip6);
+
 	if (!(entry & XFIB_TRIE_BLOCK))
-		return entry;
+		return trie_leaf(entry);
 #pragma clang loop unroll(full)
 	for (int i = 0; i < steps; i++) {
 		if (XFIB_TRIE_KIND(entry) > XFIB_TRIE_RECORD)
@@ -119,5 +144,5 @@ static __always_inline __u32 trie_lookup(struct trie_memory m, __u32 entry, stru
 		if (trie_step(m, &entry, &key))
 			return entry;
 	}
-	return trie_walk(m.base, m.mask, entry, key.hi, key.lo);
+	return trie_leaf(trie_walk(ip6, entry, key.hi, key.lo));
 }
