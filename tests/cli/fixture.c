@@ -68,7 +68,8 @@ struct route {
 	enum xfib_table table;
 };
 
-static void add_to_lpm(struct fixture *fx, enum family f, struct addr a, unsigned int len, __u32 value)
+static void add_to_lpm(struct fixture *fx, enum family f, struct addr a, unsigned int len,
+		       __u32 value)
 {
 	union {
 		struct xfib_lpm4 v4;
@@ -291,7 +292,9 @@ static void fill_status(struct fixture *fx, __u32 pid)
 	s->generation = 1;
 	s->fast4 = s->fast6 = 1;
 	s->engine4 = s->engine6 = fx->gen->capacity.trie4 ? XFIB_ENGINE_TRIE : XFIB_ENGINE_LPM;
-	s->route4 = (struct xfib_table_status){ .entries = 10, .capacity = CAPACITY_ROUTES4, .bytes = TRIE_BYTES };
+	s->route4 = (struct xfib_table_status){ .entries = 10,
+						.capacity = CAPACITY_ROUTES4,
+						.bytes = TRIE_BYTES };
 	s->route6 = (struct xfib_table_status){ .entries = 7, .capacity = CAPACITY_ROUTES6 };
 	s->neigh = (struct xfib_table_status){ .entries = 4, .capacity = XFIB_NEIGHS_MAX };
 	strcpy(s->daemon_version, "fixture");

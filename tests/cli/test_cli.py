@@ -5,6 +5,8 @@ The router: p0 10.0.0.1/24 and p1 10.0.1.1/24 in a namespace of its own, with th
 neighbours saying the same as the tables.
 """
 
+import contextlib
+import ipaddress
 import json
 import os
 import re
@@ -72,6 +74,13 @@ class Router:
     def fixture(self, *argv):
         self.must(FIXTURE, self.name, *map(str, argv))
 
+    @property
+    def engine(self):
+        """Of both families; the tests have no mixture."""
+        engines = self.json("status")["engine"]
+        assert engines["ipv4"] == engines["ipv6"]
+        return engines["ipv4"]
+
     def make(self):
         subprocess.run(["ip", "netns", "add", self.name], check=True)
         self.must("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1",
@@ -103,13 +112,18 @@ def bare():
 
 
 @pytest.fixture
-def router(bare):
+def router(bare, request):
     """Both ports attached, tables filled, a daemon (this very process) that is alive."""
+    bare.fixture("engine", getattr(request, "param", "lpm"))
     bare.must(XFIB, "-n", bare.name, "attach", "p0", "p1")
     bare.fixture("fill", bare.pid)
     yield bare
     bare.fixture("fill", 0)
     bare.must(XFIB, "-n", bare.name, "detach", "--all")
+
+
+# A test of what depends on how the routes lie in the maps.
+with_each_engine = pytest.mark.parametrize("router", ["lpm", "trie"], indirect=True)
 
 
 def one_line(result, program="xfib: "):
@@ -294,6 +308,7 @@ def test_attach_while_a_daemon_is_alive_says_nothing(router):
 # --- status ------------------------------------------------------------------------------------------
 
 
+@with_each_engine
 def test_status_has_the_promised_keys(router):
     for argv in (["status"], []):
         s = router.json(*argv)
@@ -310,6 +325,13 @@ def test_status_has_the_promised_keys(router):
             keys(port, "ifname ifindex mode attach enabled reason")
         for l3if in s["l3ifs"]:
             keys(l3if, "ifname ifindex port vid fib enabled reason")
+
+
+@with_each_engine
+def test_status_tells_the_engine_and_the_memory_of_the_routes(router):
+    engine = router.engine
+    assert re.search(rf"^ipv4 routes +{engine} +10 +2097152 +64\.0 KiB +0$",
+                     router.must(XFIB, "-n", router.name, "status"), re.M)
 
 
 def test_status_of_a_live_daemon(router):
@@ -352,6 +374,7 @@ def test_status_counts_a_beat_within_the_hold_time_as_alive(router):
     assert 9000 <= router.json("status")["daemon"]["age_ms"] < 600000
 
 
+@with_each_engine
 def test_no_table_line_ends_in_blanks(router):
     for word in ("status", "stats", "neigh", "route"):
         assert not re.search(r" $", router.must(XFIB, "-n", router.name, word), re.M)
@@ -378,6 +401,7 @@ def test_stats_has_the_promised_keys(router):
     assert names[0] == "forwarded" and "punt_no_route" in names and len(names) == len(set(names))
 
 
+@with_each_engine
 def test_stats_counts_what_comes_in(router):
     before = router.json("stats")
     # A frame to another host's MAC, three times, by the far end of p0.
@@ -409,6 +433,39 @@ def test_stats_repeats_with_rates(router):
 # --- route -------------------------------------------------------------------------------------------
 
 
+# What fixture.c fills in: prefix and leaf.
+ROUTES = {
+    "10.0.0.0/24": "connected", "10.0.0.1/32": "local", "10.0.0.255/32": "broadcast", "10.0.1.0/24": "connected1",
+    "10.0.1.1/32": "local", "10.0.1.255/32": "broadcast", "192.0.2.0/24": "group", "198.51.100.0/24": "far",
+    "198.51.100.128/25": "lost", "203.0.113.0/24": "blackhole",
+    "2001:db8::/64": "connected", "2001:db8::/128": "anycast", "2001:db8::1/128": "local",
+    "2001:db8:1::/64": "connected1", "2001:db8:1::/128": "anycast", "2001:db8:1::1/128": "local",
+    "2001:db8:2::/48": "far6"}
+
+
+def compiled(routes):
+    """The fewest prefixes that mean the same: ranges between edges, joined where the leaf is the same."""
+    networks = {ipaddress.ip_network(prefix): leaf for prefix, leaf in routes.items()}
+    edges = sorted({int(n[0]) for n in networks} | {int(n[-1]) + 1 for n in networks})
+    address = type(next(iter(networks))[0])
+    ranges = []
+    for first, behind in zip(edges, edges[1:]):
+        over = [n for n in networks if address(first) in n]
+        leaf = networks[max(over, key=lambda n: n.prefixlen)] if over else None
+        if ranges and ranges[-1][2] == leaf:
+            ranges[-1][1] = behind - 1
+        else:
+            ranges.append([first, behind - 1, leaf])
+    return [str(n) for first, last, leaf in ranges if leaf
+            for n in ipaddress.summarize_address_range(address(first), address(last))]
+
+
+def listed(engine, version):
+    routes = {p: leaf for p, leaf in ROUTES.items() if ipaddress.ip_network(p).version == version}
+    return list(routes) if engine == "lpm" else compiled(routes)
+
+
+@with_each_engine
 def test_route_lists_all_prefixes_in_order(router):
     routes = router.json("route")
     for route in routes:
@@ -416,43 +473,68 @@ def test_route_lists_all_prefixes_in_order(router):
         for hop in route["nexthops"]:
             keys(hop, "dev via lladdr weight")
     prefixes = [route["prefix"] for route in routes]
-    assert prefixes == [
-        "0.0.0.0/0", "10.0.0.0/24", "10.0.0.1/32", "10.0.0.255/32", "10.0.1.0/24", "10.0.1.1/32",
-        "10.0.1.255/32", "192.0.2.0/24", "198.51.100.0/24", "198.51.100.128/25", "203.0.113.0/24",
-        "::/0", "2001:db8::/64", "2001:db8::/128", "2001:db8::1/128", "2001:db8:1::/64",
-        "2001:db8:1::/128", "2001:db8:1::1/128", "2001:db8:2::/48"]
+    assert prefixes == ["0.0.0.0/0", *listed(router.engine, 4), "::/0", *listed(router.engine, 6)]
     assert router.json("route", "show") == routes
 
 
+@with_each_engine
+def test_route_in_text_has_a_line_for_each_prefix_and_leg(router):
+    lines = router.must(XFIB, "-n", router.name, "route").splitlines()
+    routes = router.json("route")
+    assert [line.split()[:2] for line in lines if line[0] != " "] == [
+        [route["prefix"], route["table"] or "-"] for route in routes]
+    assert sum(line[0] == " " for line in lines) == 2  # the legs of the one group
+    shown = router.must(XFIB, "-n", router.name, "route", "show", "198.51.100.7").split()
+    assert shown[1:] == ["main" if router.engine == "lpm" else "-", *"via 10.0.1.2 dev p1 lladdr 02:00:00:00:00:02".split()]
+
+
+@with_each_engine
 def test_route_tells_kinds_and_next_hops(router):
-    by_prefix = {route["prefix"]: route for route in router.json("route")}
+    routes = router.json("route")
+
+    def to(address):
+        return max((r for r in routes if ipaddress.ip_address(address) in ipaddress.ip_network(r["prefix"])),
+                   key=lambda r: ipaddress.ip_network(r["prefix"]).prefixlen)
+
+    lpm = router.engine == "lpm"
     far = {"dev": "p1", "via": "10.0.1.2", "lladdr": "02:00:00:00:00:02", "weight": 1}
-    assert by_prefix["198.51.100.0/24"] == {"prefix": "198.51.100.0/24", "table": "main", "fib": 0,
-                                            "kind": "adjacency", "nexthops": [far]}
-    assert by_prefix["0.0.0.0/0"]["nexthops"] == [far]
-    assert by_prefix["10.0.0.0/24"]["kind"] == "connected"
-    assert by_prefix["10.0.0.0/24"]["nexthops"] == [{"dev": "p0", "via": None, "lladdr": None, "weight": 1}]
-    assert by_prefix["10.0.0.1/32"]["kind"] == "punt_local" and by_prefix["10.0.0.1/32"]["table"] == "local"
-    assert by_prefix["10.0.0.1/32"]["nexthops"] == []
-    assert by_prefix["::/0"]["kind"] == "punt_no_route"
-    group = by_prefix["192.0.2.0/24"]
+    assert to("198.51.100.7") == {"prefix": "198.51.100.0/24" if lpm else "198.51.100.0/25",
+                                  "table": "main" if lpm else None, "fib": 0,
+                                  "kind": "adjacency", "nexthops": [far]}
+    assert to("8.8.8.8")["nexthops"] == [far] and to("8.8.8.8")["table"] == "main"
+    assert to("10.0.0.7")["kind"] == "connected"
+    assert to("10.0.0.7")["nexthops"] == [{"dev": "p0", "via": None, "lladdr": None, "weight": 1}]
+    assert to("10.0.0.1")["kind"] == "punt_local" and to("10.0.0.1")["table"] == ("local" if lpm else None)
+    assert to("10.0.0.1")["nexthops"] == []
+    assert to("2001:db9::")["kind"] == "punt_no_route"
+    group = to("192.0.2.1")
     assert group["kind"] == "group"
     assert [(hop["via"], hop["weight"]) for hop in group["nexthops"]] == [("10.0.0.2", 1), ("10.0.1.2", 3)]
-    assert by_prefix["198.51.100.128/25"]["nexthops"][0]["lladdr"] is None
+    assert to("198.51.100.200")["nexthops"][0]["lladdr"] is None
 
 
-@pytest.mark.parametrize("asked, found", [
-    ("198.51.100.0/24", "198.51.100.0/24"), ("198.51.100.7", "198.51.100.0/24"), ("198.51.100.200", "198.51.100.128/25"),
-    ("198.51.100.0/25", "198.51.100.0/24"), ("10.0.0.1", "10.0.0.1/32"), ("8.8.8.8", "0.0.0.0/0"), ("0.0.0.0/0", "0.0.0.0/0"),
-    ("2001:db8::1", "2001:db8::1/128"), ("2001:db8:2:3::", "2001:db8:2::/48"), ("2001:db9::", "::/0"),
-    ("198.51.0.0/16", "0.0.0.0/0")])
-def test_route_show_is_exact_or_the_covering_prefix(router, asked, found):
-    assert [route["prefix"] for route in router.json("route", "show", asked)] == [found]
+@with_each_engine
+@pytest.mark.parametrize("asked, lpm, trie", [
+    ("198.51.100.0/24", "198.51.100.0/24", "198.51.100.0/25 198.51.100.128/25"),
+    ("198.51.100.7", "198.51.100.0/24", "198.51.100.0/25"),
+    ("198.51.100.200", "198.51.100.128/25", "198.51.100.128/25"),
+    ("198.51.100.0/25", "198.51.100.0/24", "198.51.100.0/25"),
+    ("10.0.0.1", "10.0.0.1/32", "10.0.0.1/32"),
+    ("10.0.1.252/30", "10.0.1.0/24", "10.0.1.252/31 10.0.1.254/32 10.0.1.255/32"),
+    ("8.8.8.8", "0.0.0.0/0", "0.0.0.0/0"), ("0.0.0.0/0", "0.0.0.0/0", "0.0.0.0/0"),
+    ("2001:db8::1", "2001:db8::1/128", "2001:db8::1/128"), ("2001:db8:2:3::", "2001:db8:2::/48", "2001:db8:2::/48"),
+    ("2001:db9::", "::/0", "::/0"), ("198.51.0.0/16", "0.0.0.0/0", "0.0.0.0/0 198.51.100.0/25 198.51.100.128/25")])
+def test_route_show_is_exact_or_the_covering_prefix_or_what_is_inside(router, asked, lpm, trie):
+    wanted = lpm if router.engine == "lpm" else trie
+    assert [route["prefix"] for route in router.json("route", "show", asked)] == wanted.split()
+    lines = router.must(XFIB, "-n", router.name, "route", "show", asked).splitlines()
+    assert [line.split()[0] for line in lines if line[0] != " "] == wanted.split()
 
 
 # --- neigh -------------------------------------------------------------------------------------------
 
 
+@with_each_engine
 def test_neigh_joins_the_tables_with_the_kernel(router):
     by_addr = {n["addr"]: n for n in router.json("neigh")}
     for neigh in by_addr.values():
@@ -480,17 +562,19 @@ def test_neigh_tells_the_later_use(router):
 # --- lookup ------------------------------------------------------------------------------------------
 
 
+@with_each_engine
 def test_lookup_of_a_forwarded_packet(router):
     answer = router.json("lookup", "198.51.100.7", "iif", "p0")
     keys(answer, "dst verdict reason prefix nexthop kernel agree")
     assert answer["verdict"] == "forwarded" and answer["reason"] is None
-    assert answer["prefix"] == "198.51.100.0/24"
+    assert answer["prefix"] == ("198.51.100.0/24" if router.engine == "lpm" else "198.51.100.0/25")
     assert answer["nexthop"] == {"dev": "p1", "via": "10.0.1.2", "lladdr": "02:00:00:00:00:02", "mtu": 1500}
     assert answer["kernel"] == {"type": "unicast", "dev": "p1", "via": "10.0.1.2"}
     assert answer["agree"] is True
     assert answer["src"].startswith("10.0.0.") and answer["src"] not in ("10.0.0.0", "10.0.0.1", "10.0.0.255")
 
 
+@with_each_engine
 def test_lookup_of_an_ipv6_packet(router):
     answer = router.json("lookup", "2001:db8:2::7", "iif", "p0")
     assert answer["verdict"] == "forwarded"
@@ -498,6 +582,7 @@ def test_lookup_of_an_ipv6_packet(router):
     assert answer["agree"] is True
 
 
+@with_each_engine
 def test_lookup_by_the_default_route_and_a_connected_one(router):
     assert router.json("lookup", "8.8.8.8", "iif", "p0")["prefix"] == "0.0.0.0/0"
     answer = router.json("lookup", "10.0.1.2", "from", "10.0.0.9", "iif", "p0")
@@ -505,6 +590,7 @@ def test_lookup_by_the_default_route_and_a_connected_one(router):
     assert answer["agree"] is True
 
 
+@with_each_engine
 def test_lookup_of_a_multipath_route_takes_some_leg_of_the_kernel(router):
     for last in range(1, 20):
         answer = router.json("lookup", f"192.0.2.{last}", "from", "10.0.0.9", "iif", "p0")
@@ -513,6 +599,7 @@ def test_lookup_of_a_multipath_route_takes_some_leg_of_the_kernel(router):
             ("forwarded", "10.0.1.2"), ("punt_same_port", None)]
 
 
+@with_each_engine
 @pytest.mark.parametrize("dst, verdict, prefix, kind", [
     ("10.0.0.1", "punt_local", "10.0.0.1/32", "local"), ("203.0.113.9", "punt_blackhole", "203.0.113.0/24", "blackhole"),
     ("224.0.0.5", "punt_ip4_destination", None, None), ("198.51.100.200", "punt_no_neighbour", "198.51.100.128/25", "unicast"),
@@ -527,6 +614,7 @@ def test_lookup_of_what_goes_to_the_kernel_says_why_and_agrees(router, dst, verd
         assert answer["prefix"] == prefix
 
 
+@with_each_engine
 def test_lookup_finds_a_wrong_next_hop(router):
     router.fixture("leaf", "198.51.100.0/24", CONNECTED0)
     router.fixture("leaf", "203.0.113.0/24", GATEWAY)
@@ -552,6 +640,7 @@ def test_lookup_without_a_daemon_says_so(router):
 # --- verify ------------------------------------------------------------------------------------------
 
 
+@with_each_engine
 @pytest.mark.parametrize("argv", [["--samples", "3000", "--seed", "7"], ["--all"]])
 def test_verify_of_right_tables(router, argv):
     result = router.json("verify", *argv)
@@ -560,6 +649,7 @@ def test_verify_of_right_tables(router, argv):
     assert result["checked"] == 3000 if "--samples" in argv else result["checked"] > 40
 
 
+@with_each_engine
 @pytest.mark.parametrize("prefix, leaf, dst", [
     ("198.51.100.0/24", CONNECTED0, "198.51.100."),      # another device
     ("198.51.100.128/25", GATEWAY, "198.51.100."),       # another gateway
@@ -602,33 +692,71 @@ def eventually(condition):
     raise AssertionError("waited in vain")
 
 
-@pytest.fixture
-def live(bare):
-    """xfibd runs and is synced; the far ends take redirected frames. Yields the router and xfibd."""
+@contextlib.contextmanager
+def running(bare, engine):
+    """xfibd runs and is synced; the far ends take redirected frames. Yields it."""
     for peer in ("h0", "h1"):
         bare.must("ethtool", "-K", peer, "gro", "on")
-    with subprocess.Popen(["nsenter", f"--net=/run/netns/{bare.name}", XFIBD, "-n", bare.name, "p0", "p1"],
-                          stderr=subprocess.DEVNULL) as daemon:
+    with subprocess.Popen(["nsenter", f"--net=/run/netns/{bare.name}", XFIBD, "-n", bare.name, "--engine", engine,
+                           "p0", "p1"], stderr=subprocess.DEVNULL) as daemon:
         try:
             eventually(lambda: bare.xfib("status").returncode == 0 and bare.json("status")["sync"]["state"] == "synced"
                        and all(l3if["egress"] for l3if in bare.json("status")["l3ifs"]))
-            yield bare, daemon
+            yield daemon
         finally:
             daemon.kill()
             daemon.wait()
             bare.xfib("detach", "--all")
 
 
+@pytest.fixture
+def live(bare, request):
+    """The router and its xfibd."""
+    with running(bare, getattr(request, "param", "auto")) as daemon:
+        yield bare, daemon
+
+
+live_with_each_engine = pytest.mark.parametrize("live", ["lpm", "trie"], indirect=True)
+
+
+@live_with_each_engine
+def test_the_engine_is_the_one_that_was_asked_for(live, request):
+    router, _ = live
+    assert router.engine == request.node.callspec.params["live"]
+
+
+@live_with_each_engine
 def test_the_daemons_tables_agree_with_the_kernel(live):
     router, _ = live
     assert router.json("verify", "--all")["mismatches"] == 0
     assert router.json("verify", "--samples", "5000")["mismatches"] == 0
-    routes = {route["prefix"]: route for route in router.json("route")}
-    assert routes["198.51.100.0/24"]["nexthops"][0]["via"] == "10.0.1.2"
-    assert routes["203.0.113.0/24"]["kind"] == "punt_blackhole"
+    assert router.json("route", "show", "198.51.100.7")[0]["nexthops"][0]["via"] == "10.0.1.2"
+    assert router.json("route", "show", "203.0.113.0/24")[0]["kind"] == "punt_blackhole"
     assert {n["addr"] for n in router.json("neigh")} >= {"10.0.0.2", "10.0.1.2", "2001:db8:1::2"}
 
 
+def test_both_engines_answer_alike(bare):
+    asked = ["198.51.100.7", "198.51.100.128", "192.0.2.9", "203.0.113.1", "8.8.8.8", "10.0.0.1", "10.0.0.9",
+             "10.0.0.255", "10.0.1.2", "255.0.0.1", "2001:db8::1", "2001:db8::", "2001:db8:1::2", "2001:db8:2::7",
+             "2001:db9::1"]
+    answers, routes, tables = [], [], []
+    for engine in ("lpm", "trie"):
+        with running(bare, engine):
+            answers.append([bare.json("lookup", dst, "iif", "p0") for dst in asked])
+            routes.append([bare.json("route", "show", dst) for dst in asked])
+            tables.append([route["prefix"] for route in bare.json("route")])
+            assert bare.json("verify", "--all")["mismatches"] == 0
+            assert bare.json("verify", "--seed", "1")["mismatches"] == 0
+    for dst, lpm, trie in zip(asked, *answers):
+        prefixes = lpm.pop("prefix"), trie.pop("prefix")
+        assert lpm == trie and lpm["agree"] is True
+        assert all(p is None or ipaddress.ip_address(dst) in ipaddress.ip_network(p) for p in prefixes)
+    for (lpm,), (trie,) in zip(*routes):
+        assert (lpm["kind"], lpm["nexthops"]) == (trie["kind"], trie["nexthops"])
+    assert tables[0] != tables[1]
+
+
+@live_with_each_engine
 @pytest.mark.parametrize("dst", ["198.51.100.7", "8.8.8.8", "10.0.1.2", "2001:db8:2::7"])
 def test_the_daemons_tables_forward_as_the_kernel(live, dst):
     router, _ = live
@@ -653,6 +781,7 @@ def test_stats_counts_what_is_forwarded(live):
     assert [b - a for a, b in zip(before, after)] == [5, 500, 5]
 
 
+@live_with_each_engine
 def test_verify_does_not_mistake_a_change_for_a_mismatch(live):
     router, _ = live
     flip = "".join(f"route replace 198.51.100.0/24 via 10.0.1.{2 + i % 2}\n" for i in range(4001))

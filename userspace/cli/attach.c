@@ -103,7 +103,7 @@ static void note_missing_daemon(const struct cli *cli)
 int word_attach(struct cli *cli, int argc, char **argv)
 {
 	static const struct capacity capacity = { .routes4 = CAPACITY_ROUTES4,
-					       .routes6 = CAPACITY_ROUTES6 };
+						  .routes6 = CAPACITY_ROUTES6 };
 	struct attach_args args = { .mode = XFIB_MODE_NATIVE };
 	struct load_error err = { "" };
 	struct instance *instance;

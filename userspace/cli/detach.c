@@ -90,7 +90,7 @@ static bool has_ports(const struct instance *instance)
 static int open_existing(const char *name, struct instance **instance)
 {
 	static const struct capacity capacity = { .routes4 = CAPACITY_ROUTES4,
-					       .routes6 = CAPACITY_ROUTES6 };
+						  .routes6 = CAPACITY_ROUTES6 };
 	struct load_error err = { "" };
 	int r = instance_open(name, instance, &err);
 

@@ -161,7 +161,8 @@ static int find_prefix(struct lookup *l)
 	struct xfib_nexthop nh =
 		nexthop_load(&l->view->gen->nexthops[XFIB_NH_DEFAULT(l->fib, l->family == IP6)]);
 	_cleanup_routes_ struct routes list = { 0 };
-	int r = tables_match(l->view->gen, l->family, l->fib, l->dst, family_bits(l->family), &list);
+	int r = tables_match(l->view->gen, l->family, l->fib, l->dst, family_bits(l->family),
+			     &list);
 
 	if (r)
 		return tables_failed(r, "look up the route");

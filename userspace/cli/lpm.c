@@ -88,8 +88,8 @@ static int walk(struct routes *list, enum family f, int fd, size_t limit)
 		return -ENOMEM;
 	while (list->count <= limit && restarts < RESTARTS) {
 		count = BATCH;
-		r = bpf_map_lookup_batch(fd, list->count ? &cursor : NULL, &next, b->keys, b->values,
-					 &count, NULL);
+		r = bpf_map_lookup_batch(fd, list->count ? &cursor : NULL, &next, b->keys,
+					 b->values, &count, NULL);
 		/* -EINTR: an entry went while it was copied. What came before it is good. */
 		if (r && r != -ENOENT && r != -EINTR)
 			return r;

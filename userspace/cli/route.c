@@ -143,9 +143,9 @@ static int print_route(struct output *out, enum family f, const struct route *ro
 	if (!out->json)
 		print_text(out, prefix, table, leaf);
 	else
-		json_stream(json_pack("{s:s, s:s?, s:i, s:s, s:o}", "prefix", prefix, "table", table,
-				      "fib", (int)route->fib, "kind", leaf_kind_name(leaf), "nexthops",
-				      json_hops(leaf)));
+		json_stream(json_pack("{s:s, s:s?, s:i, s:s, s:o}", "prefix", prefix, "table",
+				      table, "fib", (int)route->fib, "kind", leaf_kind_name(leaf),
+				      "nexthops", json_hops(leaf)));
 	return 0;
 }
 

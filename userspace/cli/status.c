@@ -22,7 +22,9 @@ static const char *sync_name(const struct view *v)
 
 static const char *engine_name(__u8 engine)
 {
-	static const char *const names[] = { [XFIB_ENGINE_LPM] = "lpm", [XFIB_ENGINE_TRIE] = "trie" };
+	static const char *const names[] = {
+		[XFIB_ENGINE_LPM] = "lpm", [XFIB_ENGINE_TRIE] = "trie"
+	};
 
 	return engine < sizeof(names) / sizeof(names[0]) ? names[engine] : "unknown";
 }

@@ -105,10 +105,12 @@ int tables_lookup(const struct generation *gen, enum family f, __u32 fib, struct
 int tables_failed(int err, const char *what)
 {
 	if (err == -EAGAIN)
-		log_error("cannot %s: the routes change faster than they can be read; try again", what);
-	else if (err == -EPROTO)
-		log_error("cannot %s: the compiled routes are damaged; detach all ports and start xfibd again",
+		log_error("cannot %s: the routes change faster than they can be read; try again",
 			  what);
+	else if (err == -EPROTO)
+		log_error(
+			"cannot %s: the compiled routes are damaged; detach all ports and start xfibd again",
+			what);
 	else
 		log_errno(err, "cannot %s", what);
 	return err;
