@@ -44,14 +44,16 @@ static struct addr draw_addr(struct world *w)
 	return a;
 }
 
+/* Those of odd seeds leave most addresses to the default route. */
 static void make_routes(struct world *w, __u64 seed)
 {
-	unsigned int bits = family_bits(w->f);
+	unsigned int bits = family_bits(w->f), shortest = seed % 2 ? 20 : 1;
 
 	w->random = seed;
 	w->routes = 1 + draw(w) % ROUTES;
 	for (size_t i = 0; i < w->routes; i++) {
-		unsigned int len = draw(w) % 4 ? 1 + draw(w) % bits : bits - draw(w) % 4;
+		unsigned int len = draw(w) % 4 ? shortest + draw(w) % (bits - shortest + 1)
+					       : bits - draw(w) % 4;
 
 		w->route[i] = (struct route){ .addr = addr_mask(draw_addr(w), len),
 					      .leaf = XFIB_NH_FIRST + draw(w) % LEAVES,
@@ -154,7 +156,7 @@ static void are_fewest(const struct routes *list)
 static void a_walk_lists_the_fewest_prefixes(void **state)
 {
 	for (int round = 0; round < 2 * ROUNDS; round++) {
-		struct world *w = make_world(round % FAMILIES, round);
+		struct world *w = make_world(round / ROUNDS, round);
 		_cleanup_routes_ struct routes list = { 0 };
 
 		assert_int_equal(tables_walk(&w->gen, w->f, &list), 0);
@@ -170,7 +172,7 @@ static void a_walk_lists_the_fewest_prefixes(void **state)
 static void expect(const struct routes *all, struct addr a, unsigned int len, struct routes *found)
 {
 	const struct route other = route_default(FIB);
-	unsigned __int128 gap = ((unsigned __int128)1 << (127 - len)) * 2 - 1;
+	unsigned __int128 gap = (unsigned __int128)-1 >> 1 >> (len - 1);
 
 	for (size_t i = 0; i < all->count; i++) {
 		const struct route *r = &all->route[i];
@@ -206,13 +208,13 @@ static void match(const struct world *w, const struct routes *all, struct addr a
 static void a_match_finds_what_a_walk_lists(void **state)
 {
 	for (int round = 0; round < 2 * ROUNDS; round++) {
-		struct world *w = make_world(round % FAMILIES, round);
+		struct world *w = make_world(round / ROUNDS, round);
 		_cleanup_routes_ struct routes all = { 0 };
 
 		assert_int_equal(tables_walk(&w->gen, w->f, &all), 0);
 		for (size_t i = 0; i < w->routes; i++) {
 			const struct route *r = &w->route[i];
-			unsigned int shorter = 1 + draw(w) % r->len;
+			unsigned int shorter = r->len - draw(w) % 8 % r->len;
 
 			match(w, &all, r->addr, r->len);
 			match(w, &all, addr_mask(r->addr, shorter), shorter);
@@ -220,6 +222,23 @@ static void a_match_finds_what_a_walk_lists(void **state)
 		}
 		free(w);
 	}
+}
+
+static void two_halves_are_the_whole(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	_cleanup_routes_ struct routes list = { 0 };
+
+	w->f = IP6;
+	w->routes = 2;
+	w->route[0] = (struct route){ .leaf = XFIB_NH_FIRST, .len = 1 };
+	w->route[1] = (struct route){ { 1ull << 63, 0 }, .leaf = XFIB_NH_FIRST, .len = 1 };
+	compile(w);
+	assert_int_equal(tables_walk(&w->gen, IP6, &list), 0);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.route->leaf, XFIB_NH_FIRST);
+	assert_int_equal(list.route->len, 0);
+	free(w);
 }
 
 static void the_whole_space_is_the_default_route(void **state)
@@ -252,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_walk_lists_the_fewest_prefixes),
 		cmocka_unit_test(a_match_finds_what_a_walk_lists),
+		cmocka_unit_test(two_halves_are_the_whole),
 		cmocka_unit_test(the_whole_space_is_the_default_route),
 		cmocka_unit_test(what_is_no_trie_is_refused),
 	};
