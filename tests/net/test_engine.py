@@ -103,6 +103,24 @@ def test_it_grows_without_a_loss(covered):
     equal_to_the_kernel(covered)
 
 
+@pytest.mark.net(options=["--engine", "trie", "--trie-memory", "64"])
+def test_what_finds_no_room_is_the_kernels_and_comes_back(covered):
+    covered.ip(*many("add", 100, 2))
+    with Flow(covered.other, targets(100)) as flow:
+        covered.ip(*many("add", 6000, 2, first=100), sync=False)
+        covered.xfib.wait(lambda status: status["tables"]["ipv6"]["overflow"] > 0, "the table to be full", timeout=60)
+        time.sleep(1.5)
+    flow.assert_whole({"p2"})
+    covered.check(targets(6000, 300), out="p2")
+    assert any("no room" in reason for reason in covered.xfib.status()["fast_path"]["reasons"])
+    with Flow(covered.other, targets(100)) as flow:
+        covered.ip(*many("del", 6000, 2, first=100), sync=False)
+        covered.xfib.wait(lambda status: status["tables"]["ipv6"]["overflow"] == 0, "room", timeout=60)
+    flow.assert_whole({"p2"})
+    covered.eventually(lambda: covered.check(targets(100), verdict="forwarded", out="p2"))
+    equal_to_the_kernel(covered)
+
+
 @pytest.mark.net(options=["--engine", "trie"])
 def test_changes_under_traffic_lead_nothing_astray(covered):
     covered.ip(*many("add", 300, 2))

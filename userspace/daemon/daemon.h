@@ -32,6 +32,7 @@ enum engine_choice { ENGINE_AUTO, ENGINE_LPM, ENGINE_TRIE };
 struct options {
 	const char *name;
 	enum engine_choice engine;
+	__u32 trie_max; /* bytes of each compiled trie, a power of two */
 	unsigned int hold_s;
 	struct capacity capacity;
 	bool drop_blackhole;

@@ -34,7 +34,7 @@ static const char doc[] =
 	"attach` or an earlier xfibd, need not be named. xfibd stays in the foreground and logs to stderr; "
 	"`xfib status` shows what it does.";
 
-enum { OPT_ENGINE = 256, OPT_ROUTES4, OPT_ROUTES6, OPT_HOLD, OPT_DROP_BLACKHOLE, OPT_ALLOW_BYPASS, OPT_RCVBUF };
+enum { OPT_ENGINE = 256, OPT_TRIE_MEMORY, OPT_ROUTES4, OPT_ROUTES6, OPT_HOLD, OPT_DROP_BLACKHOLE, OPT_ALLOW_BYPASS, OPT_RCVBUF };
 
 static const struct argp_option arg_options[] = {
 	{ "instance", 'n', "NAME", 0, "The instance (default: \"default\")", 0 },
@@ -42,6 +42,8 @@ static const struct argp_option arg_options[] = {
 	  "How routes are looked up: lpm (the kernel's LPM trie), trie (compiled; fast with many routes) or "
 	  "auto (default: trie from 256 prefixes of a family on)",
 	  0 },
+	{ "trie-memory", OPT_TRIE_MEMORY, "KIB", 0,
+	  "Room for the compiled table of a family to grow to (default 131072)", 0 },
 	{ "hold", OPT_HOLD, "SEC", 0,
 	  "Leave all packets to the kernel when xfibd was not heard of for SEC seconds (default 10; 0: never)",
 	  0 },
@@ -123,6 +125,11 @@ static error_t parse_arg(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_ENGINE:
 		c->opt.engine = engine_choice(arg, state);
+		return 0;
+	case OPT_TRIE_MEMORY:
+		/* Rounded down to what tables are made of. */
+		c->opt.trie_max = 1024u << (31 - __builtin_clz(number(arg, 64, XFIB_TRIE_MAX / 1024,
+								      "--trie-memory", state)));
 		return 0;
 	case OPT_HOLD:
 		c->opt.hold_s = number(arg, 0, 86400, "--hold", state);
@@ -413,6 +420,7 @@ int main(int argc, char **argv)
 		.opt = {
 			.name = "default",
 			.hold_s = 10,
+			.trie_max = XFIB_TRIE_MAX,
 			.capacity = { .routes4 = CAPACITY_ROUTES4, .routes6 = CAPACITY_ROUTES6 },
 			.rcvbuf = 128 << 20,
 		},

@@ -69,8 +69,8 @@ static void family_reasons(const struct daemon *d, enum family f, char reason[4]
 	room = publish_room(&d->publish, f);
 	if (room.markers)
 		snprintf(reason[n++], XFIB_REASON,
-			 "%llu parts of the compiled table found no room and stay in the kernel",
-			 room.markers);
+			 "%llu parts found no room and stay in the kernel: more --trie-memory than %llu",
+			 room.markers, room.bytes / 1024);
 	if (d->fib.starved)
 		snprintf(reason[n++], XFIB_REASON,
 			 "%u next hops found no room and stay in the kernel", d->fib.starved);

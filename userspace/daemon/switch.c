@@ -18,13 +18,13 @@ enum {
  * Bytes for this many prefixes, a power of two. Internet tables take 8 bytes a prefix (IPv4) and 32 (IPv6),
  * and changes need room that is free again only after a grace period.
  */
-static __u32 trie_bytes(enum family f, __u64 prefixes)
+static __u32 trie_bytes(const struct daemon *d, enum family f, __u64 prefixes)
 {
 	__u64 want = TRIE_BASE + prefixes * (f == IP4 ? 12 : 40), bytes = TRIE_BASE;
 
 	if (prefixes >= TRIE_LARGE)
 		want += 512 << 10;
-	while (bytes < want && bytes < XFIB_TRIE_MAX)
+	while (bytes < want && bytes < d->opt.trie_max)
 		bytes *= 2;
 	return bytes;
 }
@@ -39,7 +39,7 @@ static bool compiled(const struct daemon *d, __u32 prefixes, bool now)
 /* Bytes of the compiled trie, given those that there are; 0: the LPM trie. */
 static __u32 plan_trie(const struct daemon *d, enum family f, __u32 now)
 {
-	__u32 prefixes = d->model.rib[f].prefixes, need = trie_bytes(f, prefixes);
+	__u32 prefixes = d->model.rib[f].prefixes, need = trie_bytes(d, f, prefixes);
 	struct engine_room room;
 
 	if (!compiled(d, prefixes, now))
@@ -47,8 +47,10 @@ static __u32 plan_trie(const struct daemon *d, enum family f, __u32 now)
 	if (!now)
 		return need;
 	room = publish_room(&d->publish, f);
-	if ((room.markers || room.used > room.bytes / 8 * 7) && now < XFIB_TRIE_MAX)
+	if ((room.markers || room.used > room.bytes / 8 * 7) && now < d->opt.trie_max)
 		return need > 2 * now ? need : 2 * now;
+	if (now > d->opt.trie_max)
+		return need;
 	return need <= now / 4 && room.used < now / 8 ? need : now;
 }
 

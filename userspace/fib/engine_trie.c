@@ -25,6 +25,7 @@ struct engine {
 	__u32 bytes;
 	bool hold;    /* packets go by what was there before us */
 	bool all;     /* everything may have changed */
+	__u32 full_at; /* blocks that were in use when something found no room last */
 	__u32 queued;
 	struct queued queue[QUEUE];
 };
@@ -89,6 +90,8 @@ static bool compiled_flush(struct engine *e)
 			trie_update(&e->trie, e->queue[i].prefix, e->queue[i].len);
 	e->queued = 0;
 	e->all = false;
+	if (!e->trie.starved || !e->full_at)
+		e->full_at = e->trie.starved ? e->pool.blocks.used : 0;
 	return true;
 }
 
@@ -110,8 +113,10 @@ static struct engine_room compiled_room(const struct engine *e, __u32 prefixes)
 
 static void compiled_heal(struct engine *e)
 {
-	if (e->trie.starved && !e->hold)
-		compile_all(e);
+	if (!e->trie.starved || e->hold || e->pool.blocks.used >= e->full_at)
+		return;
+	compile_all(e);
+	e->full_at = e->trie.starved ? e->pool.blocks.used : 0;
 }
 
 static bool compiled_grace_begin(struct engine *e)
