@@ -276,6 +276,39 @@ __u64 bed_arrived(const struct bed *bed)
 	return sum;
 }
 
+/* "Ip: NAME ..." and, in the next line, "Ip: VALUE ...": the value of ForwDatagrams. */
+static __u64 forwarded_ip4(FILE *f)
+{
+	enum { PLACE = 6 };
+	unsigned long long values[PLACE];
+	char line[1024];
+
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "Ip: %llu %llu %llu %llu %llu %llu", &values[0], &values[1],
+			   &values[2], &values[3], &values[4], &values[5]) == PLACE)
+			return values[PLACE - 1];
+	return 0;
+}
+
+static __u64 forwarded_ip6(FILE *f)
+{
+	unsigned long long value;
+	char line[256];
+
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "Ip6OutForwDatagrams %llu", &value) == 1)
+			return value;
+	return 0;
+}
+
+__u64 bed_forwarded(const struct bed *bed)
+{
+	_cleanup_fclose_ FILE *f =
+		fopen(bed->ip6 ? "/proc/thread-self/net/snmp6" : "/proc/thread-self/net/snmp", "re");
+
+	return !f ? 0 : bed->ip6 ? forwarded_ip6(f) : forwarded_ip4(f);
+}
+
 /* --- paths ------------------------------------------------------------------------------------- */
 
 struct path *bed_find(struct bed *bed, const char *name)
@@ -392,62 +425,90 @@ static int set_adjacency(const struct bed *bed, const struct tables *t, struct l
 	return -ENODEV;
 }
 
-static int open_on_tables(struct bed *bed, struct path *path, const char *kind, const struct tables *t)
+/* Which programs a kind of path is made of, and in which object. */
+struct kind {
+	const char *name, *object, *live, *own;
+	bool tables;
+};
+
+static const struct kind kinds[] = {
+	{ "product", "product", "live", NULL, true },
+	{ "floor", "floor", "live", "xfib", true },
+	{ "fib", "others", "live_fib", "fib", false },
+	{ "pass", "others", "live_pass", "pass", false },
+};
+
+static int find_kind(const char *name, struct kind *kind)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kinds[i].name, name)) {
+			*kind = kinds[i];
+			return 0;
+		}
+	if (strncmp(name, "part_", 5))
+		return -EINVAL;
+	*kind = (struct kind){ name, "parts", name, NULL, true };
+	return 0;
+}
+
+/* One copy of the path's object, with as few programs as it takes. */
+static int open_copy(struct bed *bed, struct path *path, int cpu, const struct kind *kind,
+		     const struct lookup_config *config, const struct tables *t)
+{
+	struct bpf_object **object = &path->objects[cpu];
+	struct bpf_program *program;
+	int rc = open_object(bed, kind->object, config, bed->lists[cpu], object);
+
+	if (rc)
+		return rc;
+	bpf_object__for_each_program(program, *object) {
+		const char *name = bpf_program__name(program);
+
+		bpf_program__set_autoload(program, !strcmp(name, kind->live) ||
+							   (kind->own && !strcmp(name, kind->own)));
+	}
+	rc = t ? fit(t, *object) : 0;
+	rc = rc ?: load_object(bed, *object);
+	if (!rc && !t)
+		rc = allow_port(*object, bed->r1, bed->r1);
+	if (!rc)
+		path->live[cpu] = program_fd(*object, kind->live);
+	return rc;
+}
+
+static int open_path(struct bed *bed, struct path *path, const struct kind *kind, const struct tables *t)
 {
 	struct lookup_config config = frame_config(bed);
-	int rc = set_adjacency(bed, t, &config);
+	int rc = t ? set_adjacency(bed, t, &config) : 0;
 
-	for (int cpu = 0; cpu < BED_CPUS && !rc; cpu++) {
-		rc = open_object(bed, kind, &config, bed->lists[cpu], &path->objects[cpu]);
-		rc = rc ?: fit(t, path->objects[cpu]);
-		rc = rc ?: load_object(bed, path->objects[cpu]);
-		if (!rc)
-			path->live[cpu] = program_fd(path->objects[cpu], "live");
-	}
+	for (int cpu = 0; cpu < BED_CPUS && !rc; cpu++)
+		rc = open_copy(bed, path, cpu, kind, &config, t);
 	if (rc)
 		return rc;
-	/* The product's is the one that the daemon itself has loaded and attached. */
-	path->own = strcmp(kind, "product") ? dup(program_fd(path->objects[0], "xfib")) :
-					      bpf_prog_get_fd_by_id(t->program_id);
+	if (kind->own)
+		path->own = dup(program_fd(path->objects[0], kind->own));
+	else if (!strcmp(kind->name, "product"))
+		/* The one that the daemon itself has loaded and attached. */
+		path->own = bpf_prog_get_fd_by_id(t->program_id);
+	else
+		return 0;
 	return path->own < 0 ? -errno : 0;
 }
 
-static int open_other(struct bed *bed, struct path *path, const char *kind)
-{
-	const struct lookup_config config = frame_config(bed);
-	char live[32];
-	int rc = 0;
-
-	snprintf(live, sizeof(live), "live_%s", kind);
-	for (int cpu = 0; cpu < BED_CPUS && !rc; cpu++) {
-		rc = open_object(bed, "others", &config, bed->lists[cpu], &path->objects[cpu]);
-		rc = rc ?: load_object(bed, path->objects[cpu]);
-		rc = rc ?: allow_port(path->objects[cpu], bed->r1, bed->r1);
-		if (!rc)
-			path->live[cpu] = program_fd(path->objects[cpu], live);
-	}
-	if (rc)
-		return rc;
-	path->own = dup(program_fd(path->objects[0], kind));
-	return path->own < 0 ? -errno : 0;
-}
-
-int bed_open(struct bed *bed, const char *name, const char *kind, const char *instance)
+int bed_open(struct bed *bed, const char *name, const char *kind_name, const char *instance)
 {
 	struct path *path = new_path(bed, name);
 	struct tables tables = {};
-	int rc;
+	struct kind kind;
+	int rc = path && kind_name ? find_kind(kind_name, &kind) : -EINVAL;
 
-	if (!path || !kind)
-		return -EINVAL;
-	if (instance) {
+	if (!rc && kind.tables != !!instance)
+		rc = -EINVAL;
+	if (!rc && instance)
 		rc = tables_open(bed, instance, &tables);
-		rc = rc ?: open_on_tables(bed, path, kind, &tables);
-		tables_done(&tables);
-	} else {
-		rc = open_other(bed, path, kind);
-	}
-	if (rc)
+	rc = rc ?: open_path(bed, path, &kind, instance ? &tables : NULL);
+	tables_done(&tables);
+	if (rc && path)
 		close_path(path);
 	return rc;
 }
@@ -456,6 +517,8 @@ int bed_attach(struct bed *bed, const struct path *path)
 {
 	int link;
 
+	if (path->own < 0)
+		return -EOPNOTSUPP;
 	if (bed->ingress >= 0)
 		return bpf_link_update(bed->ingress, path->own, NULL) ? -errno : 0;
 	link = attach(path->own, bed->r0);
@@ -463,6 +526,12 @@ int bed_attach(struct bed *bed, const struct path *path)
 		return load_fail(&bed->error, link, "cannot attach to r0");
 	bed->ingress = link;
 	return 0;
+}
+
+void bed_detach(struct bed *bed)
+{
+	cleanup_close(&bed->ingress);
+	bed->ingress = -1;
 }
 
 /* --- destinations ------------------------------------------------------------------------------ */

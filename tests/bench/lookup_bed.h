@@ -21,7 +21,7 @@ struct path {
 	char name[16];
 	struct bpf_object *objects[BED_CPUS];
 	int live[BED_CPUS]; /* programs that restore their frames */
-	int own;	    /* the program as it is */
+	int own;	    /* the program as it is; -1: none */
 };
 
 struct bed {
@@ -47,12 +47,16 @@ void bed_done(struct bed *bed);
 /* Moves the calling thread. */
 int bed_enter(const struct bed *bed, enum bed_namespace where);
 
-/* kind: product, floor (both with an instance), fib or pass. */
+/*
+ * kind: product, floor or a part (parts.bpf.c), with an instance; fib or pass. A name that is open
+ * already is replaced.
+ */
 int bed_open(struct bed *bed, const char *name, const char *kind, const char *instance);
 struct path *bed_find(struct bed *bed, const char *name);
 
-/* Puts the path's own program on r0. */
+/* Puts the path's own program on r0; takes it away. */
 int bed_attach(struct bed *bed, const struct path *path);
+void bed_detach(struct bed *bed);
 
 int bed_list(struct bed *bed, bool ip6, const char *file);
 
@@ -61,6 +65,9 @@ void bed_frame(const struct bed *bed, __u8 *frame);
 
 /* Packets that have reached the far end so far. */
 __u64 bed_arrived(const struct bed *bed);
+
+/* Packets of the family that the router's kernel has forwarded so far; in the router's namespace. */
+__u64 bed_forwarded(const struct bed *bed);
 
 /* Between the two the far end notes where each destination was sent to, and lists start at their start. */
 int bed_check_begin(struct bed *bed);

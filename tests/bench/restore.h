@@ -18,20 +18,24 @@
 struct lookup_list list SEC(".bss.list");
 const volatile struct lookup_config lookup SEC(".rodata.lookup") = {};
 
-/* Plain stores of full width: the packet has no alignment that the compiler could know. */
+/*
+ * Plain stores of the width with which parse.h loads: a load that spans two stores would wait for both,
+ * which no frame from a wire does.
+ */
 #define PUT(type, offset, value) (*(type *)(data + (offset)) = (value))
 
 static __always_inline bool restore(const struct xdp_md *ctx)
 {
-	const volatile __u32 *macs = (const volatile void *)lookup.macs;
+	const volatile __u8 *macs = lookup.macs;
 	void *data = (void *)(long)ctx->data;
 	__u32 i = list.next++ & list.mask & (LOOKUP_DESTINATIONS - 1);
 
 	if (data + LOOKUP_FRAME > (void *)(long)ctx->data_end)
 		return false;
-	PUT(__u32, 0, macs[0]);
-	PUT(__u32, 4, macs[1]);
-	PUT(__u32, 8, macs[2]);
+	PUT(__u32, 0, *(const volatile __u32 *)macs);
+	PUT(__u16, 4, *(const volatile __u16 *)(macs + 4));
+	PUT(__u32, 6, *(const volatile __u32 *)(macs + 6));
+	PUT(__u16, 10, *(const volatile __u16 *)(macs + 10));
 	if (*(__be16 *)(data + 12) == bpf_htons(ETH_P_IP)) {
 		PUT(__u32, 22, list.ip4[i].word);
 		PUT(__be32, 30, list.ip4[i].addr);

@@ -4,7 +4,7 @@
 # bench-tables: a full table: time to mirror it, memory, differences. ROUTES4=, ROUTES6=: the size; TABLE=: from a file.
 
 TRAFFIC := $(B)/tests/bench/traffic
-LOOKUP  := $(addprefix $(B)/tests/bench/,lookup routes product.bpf.o floor.bpf.o others.bpf.o)
+LOOKUP  := $(addprefix $(B)/tests/bench/,lookup routes product.bpf.o floor.bpf.o parts.bpf.o others.bpf.o)
 
 $(B)/tests/bench/%.bpf.o: tests/bench/%.bpf.c
 	@mkdir -p $(@D)
