@@ -13,8 +13,8 @@
  *
  * A path stands for a program of its own, attached to r0 for mode `wire`, and one copy a CPU that restores
  * its frames, for `live` and `dry`. CPUS: "1" or "0,1"; PACKETS are sent on each, and the time is that
- * of one packet with all of them at work. Not in it: what other processes had of a CPU meanwhile. In it:
- * what softirqs had that were handed over to their thread. CALIBRATION: picoseconds of a fixed
+ * of one packet with all of them at work: CPU time, softirqs that were handed over to their thread
+ * included. CALIBRATION: picoseconds of a fixed
  * piece of work just before and after; more than usual says that the machine was slow. KERNEL: how
  * many of the packets the kernel forwarded: none, but on the kernel's own path.
  */
@@ -113,10 +113,14 @@ static int run_program(const struct worker *w, __u64 *ns)
 		run.batch_size = BATCH;
 	}
 
-	__u64 softirq = softirqd_ns(w->cpu), waited = waited_ns(), start = now_ns();
+	/*
+	 * CPU time, softirqs of this thread in it (unless the kernel has CONFIG_IRQ_TIME_ACCOUNTING): before
+	 * the first packet the kernel patches code and waits for RCU, for milliseconds.
+	 */
+	__u64 softirq = softirqd_ns(w->cpu), start = thread_ns();
 
 	rc = bpf_prog_test_run_opts(w->program, &run);
-	*ns = now_ns() - start - (waited_ns() - waited) + softirqd_ns(w->cpu) - softirq;
+	*ns = thread_ns() - start + softirqd_ns(w->cpu) - softirq;
 	if (!rc && w->mode == MODE_DRY && run.retval != XDP_REDIRECT)
 		return -EBADE; /* not forwarded: it would be a time of something else */
 	return rc;

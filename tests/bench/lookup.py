@@ -17,6 +17,7 @@ if an answer is wrong or a cell has no run that counts; a figure that is missed 
 
 import argparse
 import contextlib
+import fcntl
 import json
 import os
 import random
@@ -105,6 +106,8 @@ class Bench:
             if churn:
                 self.churn = lookup_churn.measure(self.bed, self.runner, instances["trie"], self.traffic,
                                                   self.arguments.churn)
+                if self.churn["verify"]["mismatches"]:
+                    raise SystemExit(f"bench: after the updates xfib and the kernel differ: {self.churn['verify']['examples'][:1]}")
 
     def open_paths(self, instance):
         self.runner.ask("open", "floor", "floor", instance.name)
@@ -210,6 +213,18 @@ def parse_arguments():
     return arguments
 
 
+@contextlib.contextmanager
+def alone():
+    """Two benchmarks at a time would measure each other."""
+    with open("/run/xfib-bench.lock", "w", encoding="ascii") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("bench: waits for another one to end", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def write(name, content):
     path = os.path.join(build_directory(), "bench", name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -223,7 +238,8 @@ def main():
     netns.sweep()
     daemon.sweep()
     bench = Bench(arguments)
-    bench.run()
+    with alone():
+        bench.run()
     sizes = {family: sorted({cell["routes"] for cell in bench.cells if cell["family"] == family}) for family in arguments.families}
     figures = report.figures(bench.cells, {family: some[-1] for family, some in sizes.items()},
                              {family: some[0] for family, some in sizes.items()}, bench.churn, bench.started)

@@ -37,24 +37,12 @@ __u64 now_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void schedstat(const char *path, __u64 *ran, __u64 *waited)
+__u64 thread_ns(void)
 {
-	_cleanup_fclose_ FILE *f = fopen(path, "re");
-	unsigned long long r, w;
+	struct timespec t;
 
-	*ran = *waited = 0;
-	if (f && fscanf(f, "%llu %llu", &r, &w) == 2) {
-		*ran = r;
-		*waited = w;
-	}
-}
-
-__u64 waited_ns(void)
-{
-	__u64 ran, waited;
-
-	schedstat("/proc/thread-self/schedstat", &ran, &waited);
-	return waited;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
 static bool process_is(const char *pid, const char *name)
@@ -87,14 +75,16 @@ static int softirqd_pid(int cpu)
 __u64 softirqd_ns(int cpu)
 {
 	static int pids[BED_CPUS];
-	__u64 ran, waited;
+	unsigned long long ran = 0;
 	char path[64];
 
 	if (!pids[cpu])
 		pids[cpu] = softirqd_pid(cpu);
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", pids[cpu]);
-	schedstat(path, &ran, &waited);
-	return ran;
+
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+
+	return f && fscanf(f, "%llu", &ran) == 1 ? ran : 0;
 }
 
 /* --- namespaces and devices -------------------------------------------------------------------- */

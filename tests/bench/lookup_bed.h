@@ -13,7 +13,7 @@
 #include "lookup.h"
 
 #define BED_CPUS  2
-#define BED_PATHS 16
+#define BED_PATHS 32
 
 enum bed_namespace { BED_ROUTER, BED_GENERATOR, BED_SINK, BED_NAMESPACES };
 
@@ -74,5 +74,5 @@ int bed_check_begin(struct bed *bed);
 int bed_check_end(struct bed *bed, const char *file);
 
 __u64 now_ns(void);
-__u64 waited_ns(void); /* that this thread was ready and others had its CPU; softirqs are not others */
-__u64 softirqd_ns(int cpu); /* CPU time of the thread that softirqs may be handed over to */
+__u64 thread_ns(void);	    /* CPU time of this thread */
+__u64 softirqd_ns(int cpu); /* ... of the one that softirqs may be handed over to */
