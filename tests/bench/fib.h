@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A forwarder by the kernel's own lookup helper, which is what xdp-forward of xdp-tools does. */
 #pragma once
 

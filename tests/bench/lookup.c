@@ -8,7 +8,8 @@
  *   open PATH KIND [INSTANCE]		the programs of a path; bed_open() knows the kinds
  *   list 4|6 FILE			destinations: 4 or 16 bytes each, a power of two of them
  *   run PATH MODE CPUS PACKETS		-> ok PICOSECONDS SENT DELIVERED KERNEL CALIBRATION
- *   check PATH MODE FILE		each destination once; FILE: struct lookup_seen of each
+ *   check PATH MODE FILE		-> ok SENT DELIVERED KERNEL; each destination once, FILE: struct
+ *					lookup_seen of each
  *   detach				leaves r0 to others
  *
  * A path stands for a program of its own, attached to r0 for mode `wire`, and one copy a CPU that restores
@@ -197,8 +198,8 @@ static int run(const struct bed *bed, const struct path *path, enum mode mode, u
 	}
 	pthread_barrier_destroy(&start);
 	result->ps = 1 / rate;
-	result->delivered = mode == MODE_DRY ? result->sent :
-					       arrived_since(bed, before, result->sent);
+	result->delivered =
+		mode == MODE_DRY ? result->sent : arrived_since(bed, before, result->sent);
 	result->kernel = bed_forwarded(bed) - kernel;
 	return rc;
 }
@@ -284,7 +285,7 @@ static int verb_check(struct bed *bed, char **words)
 	rc = rc ?: run(bed, path, mode, 1u << (BED_CPUS - 1), bed->destinations, &result);
 	rc = rc ?: bed_check_end(bed, words[2]);
 	if (!rc)
-		printf("ok %llu %llu\n", result.sent, result.delivered);
+		printf("ok %llu %llu %llu\n", result.sent, result.delivered, result.kernel);
 	return rc;
 }
 
@@ -293,11 +294,8 @@ static const struct verb {
 	int words;
 	int (*act)(struct bed *bed, char **words);
 } verbs[] = {
-	{ "open", 3, verb_open },
-	{ "list", 2, verb_list },
-	{ "run", 4, verb_run },
-	{ "check", 3, verb_check },
-	{ "detach", 0, verb_detach },
+	{ "open", 3, verb_open },   { "list", 2, verb_list },	  { "run", 4, verb_run },
+	{ "check", 3, verb_check }, { "detach", 0, verb_detach },
 };
 
 static int act(struct bed *bed, char *line)
@@ -305,7 +303,8 @@ static int act(struct bed *bed, char *line)
 	char *words[8] = {}, *state = NULL, *word;
 	int n = 0;
 
-	for (word = strtok_r(line, " \n", &state); word && n < 8; word = strtok_r(NULL, " \n", &state))
+	for (word = strtok_r(line, " \n", &state); word && n < 8;
+	     word = strtok_r(NULL, " \n", &state))
 		words[n++] = word;
 	for (size_t i = 0; n && i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (!strcmp(verbs[i].name, words[0]) && n - 1 <= verbs[i].words)

@@ -65,7 +65,8 @@ static int softirqd_pid(int cpu)
 
 	snprintf(name, sizeof(name), "ksoftirqd/%d", cpu);
 	while (proc && !pid && (entry = readdir(proc)))
-		if (*entry->d_name > '0' && *entry->d_name <= '9' && process_is(entry->d_name, name))
+		if (*entry->d_name > '0' && *entry->d_name <= '9' &&
+		    process_is(entry->d_name, name))
 			pid = atoi(entry->d_name);
 	if (proc)
 		closedir(proc);
@@ -143,8 +144,8 @@ static int program_fd(const struct bpf_object *object, const char *name)
 }
 
 /* Opens tests/bench's NAME.bpf.o for one CPU: with the frame's MACs and the CPU's list. */
-static int open_object(struct bed *bed, const char *name, const struct lookup_config *config, int list,
-		       struct bpf_object **object)
+static int open_object(struct bed *bed, const char *name, const struct lookup_config *config,
+		       int list, struct bpf_object **object)
 {
 	_cleanup_object_ struct bpf_object *opened = NULL;
 	char path[PATH_MAX];
@@ -168,10 +169,12 @@ static int load_object(struct bed *bed, struct bpf_object *object)
 {
 	int rc = bpf_object__load(object);
 
-	return rc ? load_fail(&bed->error, rc, "the kernel refused %s", bpf_object__name(object)) : 0;
+	return rc ? load_fail(&bed->error, rc, "the kernel refused %s", bpf_object__name(object))
+		  : 0;
 }
 
-static int map_section(const struct bpf_object *object, const char *section, size_t size, void **memory)
+static int map_section(const struct bpf_object *object, const char *section, size_t size,
+		       void **memory)
 {
 	int fd = bpf_map__fd(find_section(object, section));
 	void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -233,8 +236,10 @@ static int open_sink(struct bed *bed)
 	rc = bed_enter(bed, BED_ROUTER);
 	if (bed->sink < 0)
 		return bed->sink;
-	return rc ?: map_section(bed->around[0], SEEN_SECTION,
-				 LOOKUP_DESTINATIONS * sizeof(*bed->seen), (void **)&bed->seen);
+	return rc
+		       ?: map_section(bed->around[0], SEEN_SECTION,
+				      LOOKUP_DESTINATIONS * sizeof(*bed->seen),
+				      (void **)&bed->seen);
 }
 
 int bed_init(struct bed *bed, const char *argv0, char **namespaces)
@@ -243,8 +248,8 @@ int bed_init(struct bed *bed, const char *argv0, char **namespaces)
 	int rc = find_devices(bed, namespaces);
 
 	bed->sink = bed->ingress = -1;
-	snprintf(bed->directory, sizeof(bed->directory), "%.*s",
-		 slash ? (int)(slash - argv0) : 1, slash ? argv0 : ".");
+	snprintf(bed->directory, sizeof(bed->directory), "%.*s", slash ? (int)(slash - argv0) : 1,
+		 slash ? argv0 : ".");
 	for (int cpu = 0; cpu < BED_CPUS && !rc; cpu++)
 		rc = open_around(bed, cpu);
 	if (rc)
@@ -293,8 +298,8 @@ static __u64 forwarded_ip6(FILE *f)
 
 __u64 bed_forwarded(const struct bed *bed)
 {
-	_cleanup_fclose_ FILE *f =
-		fopen(bed->ip6 ? "/proc/thread-self/net/snmp6" : "/proc/thread-self/net/snmp", "re");
+	_cleanup_fclose_ FILE *f = fopen(
+		bed->ip6 ? "/proc/thread-self/net/snmp6" : "/proc/thread-self/net/snmp", "re");
 
 	return !f ? 0 : bed->ip6 ? forwarded_ip6(f) : forwarded_ip4(f);
 }
@@ -363,8 +368,9 @@ static int tables_open(struct bed *bed, const char *name, struct tables *t)
 	struct xfib_intent intents[XFIB_PORTS];
 	int rc = instance_open(name, &t->instance, &bed->error);
 
-	rc = rc ?: generation_open(t->instance, t->instance->meta.generation, false, &t->gen,
-				   &bed->error);
+	rc = rc
+		     ?: generation_open(t->instance, t->instance->meta.generation, false, &t->gen,
+					&bed->error);
 	rc = rc ?: ports_read(t->instance, intents);
 	if (rc)
 		return rc;
@@ -388,7 +394,8 @@ static int fit(const struct tables *t, struct bpf_object *object)
 	const struct xfib_config cfg = {
 		.slot = t->slot,
 		.hash_seed = t->instance->meta.hash_seed,
-		.trie_mask = { trie_mask(t->gen->capacity.trie4), trie_mask(t->gen->capacity.trie6) },
+		.trie_mask = { trie_mask(t->gen->capacity.trie4),
+			       trie_mask(t->gen->capacity.trie6) },
 	};
 	struct bpf_map *map;
 	int rc = bpf_map__set_initial_value(find_section(object, ".rodata"), &cfg, sizeof(cfg));
@@ -397,14 +404,15 @@ static int fit(const struct tables *t, struct bpf_object *object)
 		enum xfib_map i = object_map(map);
 
 		if (!rc && i != XFIB_MAP_COUNT)
-			rc = bpf_map__reuse_fd(map, map_of_generation(i) ? t->gen->fd[i] :
-									   t->instance->fd[i]);
+			rc = bpf_map__reuse_fd(map, map_of_generation(i) ? t->gen->fd[i]
+									 : t->instance->fd[i]);
 	}
 	return rc;
 }
 
 /* The adjacency of the floor: whatever gateway, and r1. */
-static int set_adjacency(const struct bed *bed, const struct tables *t, struct lookup_config *config)
+static int set_adjacency(const struct bed *bed, const struct tables *t,
+			 struct lookup_config *config)
 {
 	static const __u8 mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0x02, 0 };
 
@@ -466,7 +474,8 @@ static int open_copy(struct bed *bed, struct path *path, int cpu, const struct k
 	return rc;
 }
 
-static int open_path(struct bed *bed, struct path *path, const struct kind *kind, const struct tables *t)
+static int open_path(struct bed *bed, struct path *path, const struct kind *kind,
+		     const struct tables *t)
 {
 	struct lookup_config config = frame_config(bed);
 	int rc = t ? set_adjacency(bed, t, &config) : 0;
@@ -568,7 +577,8 @@ static struct iphdr ip4_header(__be32 dst)
 
 void bed_frame(const struct bed *bed, __u8 *frame)
 {
-	const size_t udp = LOOKUP_FRAME - ETH_HLEN - (bed->ip6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
+	const size_t udp = LOOKUP_FRAME - ETH_HLEN -
+			   (bed->ip6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
 	const struct udphdr header = { .dest = htons(LOOKUP_PORT), .len = htons(udp) };
 
 	memset(frame, 0, LOOKUP_FRAME);

@@ -176,6 +176,7 @@ def filled(bed, runner, roles):
     """Has xfibd fill an instance for each role, {role: engine}, and opens the role's path; {role: Instance}.
     All have been stopped."""
     instances = {}
+    runner.ask("detach")  # r0 is for xfibd
     try:
         for role, engine in roles.items():
             instances[role] = instance = Instance(bed.router, role, ["--engine", engine])
@@ -185,6 +186,5 @@ def filled(bed, runner, roles):
             instance.leave_ports()
         yield instances
     finally:
-        runner.ask("detach")
         for instance in instances.values():
             instance.close()

@@ -19,9 +19,9 @@ enum part {
 	PART_COUNT,
 };
 
-#define UP_TO(p)			    \
-	do {				    \
-		if (part == (p))	    \
+#define UP_TO(p)                             \
+	do {                                 \
+		if (part == (p))             \
 			return XDP_REDIRECT; \
 	} while (0)
 
@@ -113,8 +113,8 @@ static __always_inline int up_to(struct xdp_md *ctx, enum part part)
 	if (ingress(ctx, &f) != XFIB_FORWARDED)
 		return XDP_ABORTED;
 	UP_TO(PART_INGRESS);
-	action = f.eth->h_proto == bpf_htons(ETH_P_IP) ? route_ip4(&f, &adj, part) :
-							  route_ip6(&f, &adj, part);
+	action = f.eth->h_proto == bpf_htons(ETH_P_IP) ? route_ip4(&f, &adj, part)
+						       : route_ip6(&f, &adj, part);
 	if (action != XDP_REDIRECT || part < PART_REWRITE)
 		return action;
 	rewrite_ethernet(&f, &adj);
@@ -124,10 +124,10 @@ static __always_inline int up_to(struct xdp_md *ctx, enum part part)
 	return XDP_REDIRECT;
 }
 
-#define PART(name, part)              \
-	SEC("xdp.frags")              \
-	int name(struct xdp_md *ctx)  \
-	{                             \
+#define PART(name, part)                 \
+	SEC("xdp.frags")                 \
+	int name(struct xdp_md *ctx)     \
+	{                                \
 		return up_to(ctx, part); \
 	}
 

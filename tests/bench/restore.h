@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Live frames are recycled as the receiver left them. This writes anew what a forwarder changed, with
  * the next destination of this CPU's list: all that a path is given beyond its own code, and all paths

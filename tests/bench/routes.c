@@ -22,7 +22,7 @@
 
 #include "common/cleanup.h"
 
-#define BATCH 128
+#define BATCH	    128
 #define MESSAGE_MAX 256
 
 struct route {
@@ -57,8 +57,9 @@ static int parse_route(char *line, struct route *route)
 	gateway[strcspn(gateway, "\n")] = '\0';
 	route->length = atoi(slash);
 	return inet_pton(route->family, line, route->prefix) == 1 &&
-			       inet_pton(route->family, gateway, route->gateway) == 1 ?
-		       0 : -EINVAL;
+			       inet_pton(route->family, gateway, route->gateway) == 1
+		       ? 0
+		       : -EINVAL;
 }
 
 static int read_routes(const char *file, struct routes *routes)
@@ -87,8 +88,8 @@ static int read_routes(const char *file, struct routes *routes)
 
 /* --- requests ---------------------------------------------------------------------------------- */
 
-static struct nlmsghdr *put_route(struct batch *b, __u16 type, __u16 flags, const struct route *route,
-				  const __u8 *gateway)
+static struct nlmsghdr *put_route(struct batch *b, __u16 type, __u16 flags,
+				  const struct route *route, const __u8 *gateway)
 {
 	size_t width = route->family == AF_INET6 ? 16 : 4;
 	struct nlmsghdr *h = mnl_nlmsg_put_header(b->buffer + b->used);
