@@ -17,7 +17,7 @@
 
 #include <linux/types.h>
 
-#define XFIB_ABI 1u
+#define XFIB_ABI 2u
 
 #define XFIB_PORTS	64	/* XDP attachments; also the size of the devmap */
 #define XFIB_QUEUES	64	/* counted receive queues per port; higher ones share the last counter */
@@ -85,6 +85,7 @@
 	X(PUNT_MTU, PUNT, "larger than the egress MTU: the kernel fragments or answers with ICMP") \
 	X(PUNT_SAME_PORT, PUNT, "leaves where it came in: the kernel sends an ICMP redirect") \
 	X(PUNT_FRAGS, PUNT, "frame in several buffers and the egress port takes only one") \
+	X(PUNT_FRAGMENT, PUNT, "IP fragment: the kernel's connection tracking puts them together first") \
 	X(PUNT_TRAILER, PUNT, "bytes behind the IP packet beyond Ethernet padding: the kernel cuts them off") \
 	X(PUNT_RACE, PUNT, "a table changed while this packet looked at it") \
 	X(DROP_BLACKHOLE, DROP, "blackhole route, dropped in XDP because --drop-blackhole was given")
@@ -135,6 +136,8 @@ _Static_assert(sizeof(struct xfib_port) == 8, "one load");
 #define XFIB_L3IF_HAIRPIN	(1u << 4) /* IPv4 may leave where it came in: send_redirects is off */
 #define XFIB_L3IF_RPF_LOOSE	(1u << 5) /* the IPv4 source must have a unicast route */
 #define XFIB_L3IF_RPF_STRICT	(1u << 6) /* ... out of this very interface */
+#define XFIB_L3IF_DEFRAG4	(1u << 7) /* the kernel puts fragments together before it looks at them */
+#define XFIB_L3IF_DEFRAG6	(1u << 8)
 
 /* l3ifs[slot]: slot. A device with addresses, as ingress and as egress. Slot 0 is never used. */
 struct xfib_l3if {
