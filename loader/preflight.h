@@ -8,12 +8,12 @@
 int preflight_system(struct load_error *err);
 
 /*
- * Mounts bpffs at /sys/fs/bpf if that is not one. Not in a mount namespace of its own, where the pins
- * would vanish with the process (`ip netns exec` makes one): -ENOENT and what to do instead.
+ * Mounts bpffs at /sys/fs/bpf if that is not one. Not under `ip netns exec`, where the pins would vanish
+ * with the process: -ENOENT and what to do instead.
  */
 int preflight_bpffs(struct load_error *err);
 
-/* /sys/fs/bpf is not the BPF file system, and the mount namespace not that of process 1. */
+/* /sys/fs/bpf is not the BPF file system because of `ip netns exec`. */
 bool preflight_in_netns_exec(void);
 
 /* Effective capability, by its number in linux/capability.h. */
