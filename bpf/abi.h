@@ -289,6 +289,7 @@ struct xfib_counters {
 /* --- for people and programs in userspace; no packet reads these ---------------------------- */
 
 #define XFIB_IFNAMSIZ 16
+#define XFIB_REASON   160 /* one line for people */
 
 /* meta: one element. Written once by the loader when the instance is made, except `generation`. */
 struct xfib_meta {
@@ -311,7 +312,7 @@ struct xfib_intent {
 	__u8 attach;	  /* enum xfib_attach that the kernel granted */
 	__u8 reserved[2];
 	__u32 generation; /* the generation that the attached program reads */
-	char error[96];	  /* why it is not attached, "" if it is */
+	char error[XFIB_REASON]; /* why it is not attached, "" if it is */
 };
 
 enum xfib_engine { XFIB_ENGINE_LPM };
@@ -325,8 +326,6 @@ struct xfib_table_status {
 	__u64 punt_markers;  /* prefixes kept in the kernel: unmodelled or for lack of room */
 	__u64 overflow;	     /* ... of these, for lack of room */
 };
-
-#define XFIB_REASON 112
 
 struct xfib_l3if_status {
 	__u32 ifindex; /* 0: end of the list */

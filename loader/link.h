@@ -40,6 +40,9 @@ int link_replace(const struct instance *instance, struct link *link, struct bpf_
  */
 bool link_alive(const struct instance *instance, struct link *link);
 
+/* Whatever namespace it was in: its device is gone for good. An attachment of a dispatcher cannot be told: false. */
+bool link_is_dead(const struct instance *instance, const struct link *link);
+
 /*
  * Detaches our program by whichever way it is attached, wherever its device is by now. ifindex: where it
  * was attached. 0 also if there is none.

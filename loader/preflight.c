@@ -4,6 +4,7 @@
  * interface is one plain sentence and not the errno of some later step. Changes nothing, except that
  * it mounts the BPF file system where that is missing.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
@@ -108,17 +109,28 @@ int preflight_bpffs(struct load_error *err)
 	if (is_bpffs())
 		return 0;
 	if (in_netns_exec(name))
-		return load_fail(
-			err, -ENOENT,
-			"'ip netns exec %s' hides " BPFFS ", where the tables are kept: use "
-			"nsenter --net=/run/netns/%s instead",
-			name, name);
+		return load_fail(err, -ENOENT,
+				 "'ip netns exec %s' hides " BPFFS
+				 ", where the tables are kept: use "
+				 "nsenter --net=/run/netns/%s instead",
+				 name, name);
 	if (mount("bpf", BPFFS, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
 		return load_fail(
 			err, -errno,
 			"cannot mount the BPF file system: %s; try: mount -t bpf bpf " BPFFS,
 			strerror(errno));
 	return 0;
+}
+
+bool preflight_ifname_ok(const char *ifname)
+{
+	if (!*ifname || strlen(ifname) >= XFIB_IFNAMSIZ || !strcmp(ifname, ".") ||
+	    !strcmp(ifname, ".."))
+		return false;
+	for (; *ifname; ifname++)
+		if (*ifname == '/' || *ifname == ':' || isspace((unsigned char)*ifname))
+			return false;
+	return true;
 }
 
 static int link_layer(const char *ifname, unsigned short *type)

@@ -19,5 +19,8 @@ bool preflight_in_netns_exec(void);
 /* Effective capability, by its number in linux/capability.h. */
 bool preflight_capable(unsigned int capability);
 
+/* Whether an interface can have this name (dev_valid_name()). */
+bool preflight_ifname_ok(const char *ifname);
+
 /* The interface exists and is Ethernet: else -ENODEV. What its driver can is told by attaching. */
 int preflight_interface(const char *ifname, enum xfib_mode mode, int *ifindex, struct load_error *err);

@@ -212,6 +212,38 @@ def test_a_daemon_for_what_can_never_be_a_port_fails_and_leaves_nothing(bare, if
     assert "xdp" not in bare.must("ip", "link", "show", "p0")
 
 
+@pytest.mark.parametrize("program", ([XFIB, "attach"], [XFIBD]))
+@pytest.mark.parametrize("ifname", ("averyveryverylongname", "a/b", "a b", "a:1", ""))
+def test_what_can_be_no_name_of_an_interface_is_a_usage_error(bare, program, ifname):
+    result = bare.run("timeout", "10", *program, ifname)
+    assert result.returncode == 2
+    assert "no name of an interface" in result.stderr
+
+
+def test_an_instance_of_a_namespace_that_is_gone_is_made_anew(bare):
+    bare.must(XFIB, "-n", bare.name, "attach", "p0")
+    subprocess.run(["ip", "netns", "del", bare.name], check=True)
+    bare.make()
+    deadline = time.monotonic() + 10
+    result = bare.xfib("attach", "p0")
+    while result.returncode and time.monotonic() < deadline:  # a namespace goes in its own time
+        assert "another network namespace" in one_line(result) and "rm -r" in result.stderr
+        time.sleep(0.2)
+        result = bare.xfib("attach", "p0")
+    assert result.returncode == 0, result.stderr
+    assert bare.xfib("detach", "--all").returncode == 0
+
+
+def test_a_port_of_another_instance_names_it(bare):
+    bare.must(XFIB, "-n", bare.name, "attach", "p0")
+    try:
+        result = bare.run(XFIB, "-n", bare.name + "-2", "attach", "p0")
+        assert result.returncode == 1
+        assert f"xfib -n {bare.name} detach p0" in one_line(result)
+    finally:
+        bare.must(XFIB, "-n", bare.name, "detach", "--all")
+
+
 # --- without a BPF file system ---------------------------------------------------------------------
 
 @pytest.mark.parametrize("argv", [[XFIB, "attach", "p0"], [XFIB, "status"], [XFIBD, "p0"]])
@@ -243,6 +275,19 @@ def test_without_privilege_it_fails_in_one_line(router, argv):
                         XFIB, "-n", router.name, *argv)
     assert result.returncode == 1
     assert re.search(r"root|permi|privileg|CAP_", one_line(result), re.I)
+
+
+def test_attach_and_detach_tell_the_ports_that_there_are(router):
+    document = json.loads(router.must(XFIB, "-n", router.name, "-j", "attach", "p0"))
+    assert [port["ifname"] for port in document["ports"]] == ["p0", "p1"]
+    keys(document["ports"][0], "ifname ifindex mode attach enabled reason")
+    document = json.loads(router.must(XFIB, "-n", router.name, "-j", "detach", "p1"))
+    assert [port["ifname"] for port in document["ports"]] == ["p0"]
+
+
+def test_lookup_of_what_the_kernel_has_no_words_for_shows_what_xdp_does(router):
+    document = json.loads(router.must(XFIB, "-n", router.name, "-j", "lookup", "ff02::1"))
+    assert document["verdict"] == "punt_ip6_destination"
 
 
 def test_detach_of_what_is_no_port_fails(router):
