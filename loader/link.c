@@ -121,6 +121,12 @@ static bool find_owner(const char *ifname, __u32 prog_id, char owner[static 64])
 	return false;
 }
 
+static int port_taken(const struct link *link, const char *owner, struct load_error *err)
+{
+	return load_fail(err, -EBUSY, "%s is a port of instance '%s': xfib -n %s detach %s",
+			 link->ifname, owner, owner, link->ifname);
+}
+
 /* Names what occupies the interface, if we may look. What to do stands first: it is cut last. */
 static int occupied(const struct link *link, __u32 prog_id, struct load_error *err)
 {
@@ -130,8 +136,7 @@ static int occupied(const struct link *link, __u32 prog_id, struct load_error *e
 	char owner[64];
 
 	if (find_owner(link->ifname, prog_id, owner))
-		return load_fail(err, -EBUSY, "%s is a port of instance '%s': xfib -n %s detach %s",
-				 link->ifname, owner, owner, link->ifname);
+		return port_taken(link, owner, err);
 	if (fd >= 0)
 		(void)bpf_obj_get_info_by_fd(fd, &info, &len);
 	return load_fail(
@@ -289,10 +294,11 @@ static const char *mode_name(enum xfib_mode mode)
 	return mode == XFIB_MODE_SKB ? "skb" : "native";
 }
 
-int link_choose(struct link *link, struct load_error *err)
+int link_choose(const struct instance *instance, struct link *link, struct load_error *err)
 {
 	struct xdp_state state;
 	enum xfib_mode mode;
+	char owner[64];
 	int rc = xdp_query(link->ifindex, &state);
 
 	if (rc)
@@ -304,6 +310,9 @@ int link_choose(struct link *link, struct load_error *err)
 	}
 	if (!dispatcher_works() || !dispatcher_found(link->ifindex, &mode))
 		return occupied(link, state.prog_id, err);
+	/* Side by side in a dispatcher the first one would have it all. */
+	if (dispatcher_owner(instance, link->ifindex, owner))
+		return port_taken(link, owner, err);
 	if (mode != link->mode)
 		return load_fail(
 			err, -EBUSY,

@@ -23,7 +23,7 @@ struct link {
  * Decides how, before anything is touched. -EBUSY with a clear line if a program is attached that we
  * cannot share the interface with.
  */
-int link_choose(struct link *link, struct load_error *err);
+int link_choose(const struct instance *instance, struct link *link, struct load_error *err);
 
 /* Attaches the opened (not loaded) object and sets prog_id. -EAGAIN: the dispatcher does not work after
  * all, choose again and bring a fresh object. */

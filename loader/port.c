@@ -211,7 +211,7 @@ int port_start(const struct instance *instance, const struct generation *gen, un
 	int rc;
 
 	link.ifindex = ifindex;
-	rc = link_choose(&link, err);
+	rc = link_choose(instance, &link, err);
 	if (!rc)
 		rc = program_test(err);
 	if (!rc)
