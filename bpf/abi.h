@@ -85,6 +85,7 @@
 	X(PUNT_MTU, PUNT, "larger than the egress MTU: the kernel fragments or answers with ICMP") \
 	X(PUNT_SAME_PORT, PUNT, "leaves where it came in: the kernel sends an ICMP redirect") \
 	X(PUNT_FRAGS, PUNT, "frame in several buffers and the egress port takes only one") \
+	X(PUNT_FRAGMENT, PUNT, "IP fragment: the kernel's connection tracking puts them together first") \
 	X(PUNT_TRAILER, PUNT, "bytes behind the IP packet beyond Ethernet padding: the kernel cuts them off") \
 	X(PUNT_RACE, PUNT, "a table changed while this packet looked at it") \
 	X(DROP_BLACKHOLE, DROP, "blackhole route, dropped in XDP because --drop-blackhole was given")
@@ -137,6 +138,8 @@ _Static_assert(sizeof(struct xfib_port) == 8, "one load");
 #define XFIB_L3IF_HAIRPIN	(1u << 4) /* IPv4 may leave where it came in: send_redirects is off */
 #define XFIB_L3IF_RPF_LOOSE	(1u << 5) /* the IPv4 source must have a unicast route */
 #define XFIB_L3IF_RPF_STRICT	(1u << 6) /* ... out of this very interface */
+#define XFIB_L3IF_DEFRAG4	(1u << 7) /* the kernel puts fragments together before it looks at them */
+#define XFIB_L3IF_DEFRAG6	(1u << 8)
 
 /* l3ifs[slot]: slot. A device with addresses, as ingress and as egress. Slot 0 is never used. */
 struct xfib_l3if {
@@ -334,6 +337,7 @@ struct xfib_counters {
 /* --- for people and programs in userspace; no packet reads these ---------------------------- */
 
 #define XFIB_IFNAMSIZ 16
+#define XFIB_REASON   160 /* one line for people */
 
 /* meta: one element. Written once by the loader when the instance is made, except `generation`. */
 struct xfib_meta {
@@ -356,7 +360,7 @@ struct xfib_intent {
 	__u8 attach;	  /* enum xfib_attach that the kernel granted */
 	__u8 reserved[2];
 	__u32 generation; /* the generation that the attached program reads */
-	char error[96];	  /* why it is not attached, "" if it is */
+	char error[XFIB_REASON]; /* why it is not attached, "" if it is */
 };
 
 enum xfib_engine { XFIB_ENGINE_LPM, XFIB_ENGINE_TRIE };
@@ -370,8 +374,6 @@ struct xfib_table_status {
 	__u64 punt_markers;  /* prefixes kept in the kernel: unmodelled or for lack of room */
 	__u64 overflow;	     /* ... of these, for lack of room */
 };
-
-#define XFIB_REASON 112
 
 struct xfib_l3if_status {
 	__u32 ifindex; /* 0: end of the list */

@@ -92,7 +92,16 @@ static __always_inline enum xfib_verdict parse_ip4(struct frame *f)
 	dst = bpf_ntohl(ip->daddr);
 	if (dst >> 24 == 0 || dst >> 24 == 127 || dst >> 24 >= 224 || dst >> 16 == 0xa9fe)
 		return XFIB_PUNT_IP4_DESTINATION;
+	if (f->in->flags & XFIB_L3IF_DEFRAG4 && ip->frag_off & bpf_htons(0x3fff))
+		return XFIB_PUNT_FRAGMENT;
 	return has_trailer(f) ? XFIB_PUNT_TRAILER : XFIB_FORWARDED;
+}
+
+/* Headers that find_prev_fhdr() (nf_conntrack_reasm.c) steps over, and the one that it looks for. */
+static __always_inline bool may_be_fragment(__u8 nexthdr)
+{
+	return nexthdr == IPPROTO_FRAGMENT || nexthdr == IPPROTO_ROUTING || nexthdr == IPPROTO_DSTOPTS ||
+	       nexthdr == IPPROTO_AH;
 }
 
 /*
@@ -129,5 +138,7 @@ static __always_inline enum xfib_verdict parse_ip6(struct frame *f)
 	/* fe80::/9 is the link-local and the site-local addresses together. */
 	if (dst_hi >> 24 == 0xff || dst_hi >> 23 == 0xfe80 >> 7 || ip6_embeds_ip4(dst))
 		return XFIB_PUNT_IP6_DESTINATION;
+	if (f->in->flags & XFIB_L3IF_DEFRAG6 && may_be_fragment(ip->nexthdr))
+		return XFIB_PUNT_FRAGMENT;
 	return has_trailer(f) ? XFIB_PUNT_TRAILER : XFIB_FORWARDED;
 }

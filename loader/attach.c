@@ -257,7 +257,8 @@ static void remember_failure(const struct instance *instance, unsigned int slot,
 {
 	if (!strncmp(intent->error, err->text, sizeof(intent->error) - 1))
 		return;
-	snprintf(intent->error, sizeof(intent->error), "%.95s", err->text);
+	snprintf(intent->error, sizeof(intent->error), "%.*s", (int)sizeof(intent->error) - 1,
+		 err->text);
 	(void)intent_write(instance, slot, intent);
 }
 

@@ -102,9 +102,9 @@ bool dispatcher_works(void)
 
 /* --- components -------------------------------------------------------------------------------- */
 
-static bool is_ours(const struct instance *instance, int prog_fd)
+static bool uses_map(int prog_fd, __u32 own)
 {
-	__u32 ids[PROGRAM_MAPS] = {}, own = map_id(instance->fd[XFIB_MAP_counters]);
+	__u32 ids[PROGRAM_MAPS] = {};
 	struct bpf_prog_info info = { .nr_map_ids = PROGRAM_MAPS, .map_ids = (unsigned long)ids };
 	__u32 len = sizeof(info);
 
@@ -113,6 +113,42 @@ static bool is_ours(const struct instance *instance, int prog_fd)
 	for (__u32 i = 0; i < info.nr_map_ids && i < PROGRAM_MAPS; i++)
 		if (ids[i] == own)
 			return true;
+	return false;
+}
+
+static bool is_ours(const struct instance *instance, int prog_fd)
+{
+	return uses_map(prog_fd, map_id(instance->fd[XFIB_MAP_counters]));
+}
+
+static bool is_component_of(const char *name, const struct xdp_multiprog *mp)
+{
+	struct xdp_program *prog = NULL;
+	_cleanup_close_ int fd = -1;
+	char path[PATH_SIZE];
+
+	path_instance(path, name, map_name(XFIB_MAP_counters));
+	if (pin_open(path, true, &fd))
+		return false;
+	while ((prog = xdp_multiprog__next_prog(prog, mp)))
+		if (uses_map(xdp_program__fd(prog), map_id(fd)))
+			return true;
+	return false;
+}
+
+bool dispatcher_owner(const struct instance *instance, int ifindex, char owner[static 64])
+{
+	_cleanup_multiprog_ struct xdp_multiprog *mp = xdp_multiprog__get_from_ifindex(ifindex);
+	_cleanup_closedir_ DIR *dir = libxdp_get_error(mp) ? NULL : opendir(XFIB_PIN_ROOT);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (!instance_name_ok(entry->d_name) || !strcmp(entry->d_name, instance->name) ||
+		    !is_component_of(entry->d_name, mp))
+			continue;
+		snprintf(owner, 64, "%.63s", entry->d_name);
+		return true;
+	}
 	return false;
 }
 

@@ -7,6 +7,9 @@
 /* Whether this kernel and this process can use it. Found out once, by a probe that touches no interface. */
 bool dispatcher_works(void);
 
+/* Whether another instance has a component on the interface; *owner: its name. */
+bool dispatcher_owner(const struct instance *instance, int ifindex, char owner[static 64]);
+
 /* Whether the XDP program on an interface is a dispatcher; tells the mode it runs in. */
 bool dispatcher_found(int ifindex, enum xfib_mode *mode);
 

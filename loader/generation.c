@@ -146,8 +146,12 @@ int generation_open(const struct instance *instance, unsigned int number, bool w
 		opened->fd[i] = -1;
 	rc = open_maps(instance->name, writable, opened);
 	if (rc)
-		return load_fail(err, rc, "cannot open table generation %u of instance '%s': %s",
-				 number, instance->name, strerror(-rc));
+		return load_fail(
+			err, rc, "cannot open table generation %u of instance '%s': %s%s", number,
+			instance->name, strerror(-rc),
+			rc == -ENOENT
+				? "; pins were removed: xfib detach --all, then start xfibd again"
+				: "");
 	*gen = TAKE_PTR(opened);
 	return 0;
 }

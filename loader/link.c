@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Attaching: see link.h. Direct attachments are made here, those behind a dispatcher by dispatcher.c. */
+#include <dirent.h>
 #include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
@@ -18,6 +19,27 @@
 #include "link.h"
 #include "object.h"
 #include "pin.h"
+
+/* --- pins -------------------------------------------------------------------------------------- */
+
+/* The BPF file system refuses dots, interfaces cannot have colons. */
+static void swap_name(const char *from, char a, char b, char to[static XFIB_IFNAMSIZ])
+{
+	size_t i;
+
+	for (i = 0; from[i] && i < XFIB_IFNAMSIZ - 1; i++)
+		to[i] = from[i] == a ? b : from[i];
+	to[i] = '\0';
+}
+
+static void link_path(char path[static PATH_SIZE], const char *instance, const char *ifname)
+{
+	char leaf[32], pin[XFIB_IFNAMSIZ];
+
+	swap_name(ifname, '.', ':', pin);
+	snprintf(leaf, sizeof(leaf), "links/%s", pin);
+	path_instance(path, instance, leaf);
+}
 
 /* --- words ------------------------------------------------------------------------------------- */
 
@@ -72,23 +94,56 @@ static int attach_fail(const struct link *link, int rc, struct load_error *err)
 			 strerror(-rc));
 }
 
-/* Names what occupies the interface, if we may look. */
+/* Whether the interface's program is the one that a link of this instance holds. */
+static bool holds(const char *instance, const char *ifname, __u32 prog_id)
+{
+	struct bpf_link_info info = {};
+	__u32 len = sizeof(info);
+	_cleanup_close_ int fd = -1;
+	char path[PATH_SIZE];
+
+	link_path(path, instance, ifname);
+	return !pin_open(path, true, &fd) && !bpf_obj_get_info_by_fd(fd, &info, &len) &&
+	       info.prog_id == prog_id;
+}
+
+/* Which instance has this port; false: none that is pinned here. */
+static bool find_owner(const char *ifname, __u32 prog_id, char owner[static 64])
+{
+	_cleanup_closedir_ DIR *dir = opendir(XFIB_PIN_ROOT);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (instance_name_ok(entry->d_name) && holds(entry->d_name, ifname, prog_id)) {
+			snprintf(owner, 64, "%.63s", entry->d_name);
+			return true;
+		}
+	return false;
+}
+
+static int port_taken(const struct link *link, const char *owner, struct load_error *err)
+{
+	return load_fail(err, -EBUSY, "%s is a port of instance '%s': xfib -n %s detach %s",
+			 link->ifname, owner, owner, link->ifname);
+}
+
+/* Names what occupies the interface, if we may look. What to do stands first: it is cut last. */
 static int occupied(const struct link *link, __u32 prog_id, struct load_error *err)
 {
 	_cleanup_close_ int fd = bpf_prog_get_fd_by_id(prog_id);
 	struct bpf_prog_info info = {};
 	__u32 len = sizeof(info);
+	char owner[64];
 
+	if (find_owner(link->ifname, prog_id, owner))
+		return port_taken(link, owner, err);
 	if (fd >= 0)
 		(void)bpf_obj_get_info_by_fd(fd, &info, &len);
 	return load_fail(
 		err, -EBUSY,
-		"%s runs XDP program '%s' (id %u)%s: remove it first, for example: ip link set "
-		"dev %s xdp off",
-		link->ifname, info.name, prog_id,
-		dispatcher_works() ? " that does not share the interface through libxdp"
-				   : " and this kernel or process cannot share an interface",
-		link->ifname);
+		"%s runs XDP program '%s' (id %u), remove it (ip link set dev %s xdp off): %s",
+		link->ifname, info.name, prog_id, link->ifname,
+		dispatcher_works() ? "libxdp cannot share with it" : "nothing can be shared here");
 }
 
 /* --- what runs on an interface ------------------------------------------------------------------ */
@@ -149,26 +204,6 @@ static int xdp_query(int ifindex, struct xdp_state *state)
 
 /* --- direct ------------------------------------------------------------------------------------ */
 
-/* The BPF file system refuses dots, interfaces cannot have colons. */
-static void swap_name(const char *from, char a, char b, char to[static XFIB_IFNAMSIZ])
-{
-	size_t i;
-
-	for (i = 0; from[i] && i < XFIB_IFNAMSIZ - 1; i++)
-		to[i] = from[i] == a ? b : from[i];
-	to[i] = '\0';
-}
-
-static void link_path(char path[static PATH_SIZE], const struct instance *instance,
-		      const char *ifname)
-{
-	char leaf[32], pin[XFIB_IFNAMSIZ];
-
-	swap_name(ifname, '.', ':', pin);
-	snprintf(leaf, sizeof(leaf), "links/%s", pin);
-	path_instance(path, instance->name, leaf);
-}
-
 void link_pin_ifname(const char *pin, char ifname[static XFIB_IFNAMSIZ])
 {
 	swap_name(pin, ':', '.', ifname);
@@ -178,7 +213,7 @@ static int direct_open(const struct instance *instance, const char *ifname, int 
 {
 	char path[PATH_SIZE];
 
-	link_path(path, instance, ifname);
+	link_path(path, instance->name, ifname);
 	return pin_open(path, true, fd);
 }
 
@@ -196,7 +231,7 @@ static int direct_attach(const struct instance *instance, struct link *link, str
 	fd = bpf_link_create(bpf_program__fd(object_program(obj)), link->ifindex, BPF_XDP, &opts);
 	if (fd < 0)
 		return attach_fail(link, -errno, err);
-	link_path(path, instance, link->ifname);
+	link_path(path, instance->name, link->ifname);
 	if (bpf_obj_pin(fd, path))
 		return load_fail(err, -errno, "cannot pin %s: %s", path, strerror(errno));
 	link->prog_id = program_id(bpf_program__fd(object_program(obj)));
@@ -248,7 +283,7 @@ static int direct_detach(const struct instance *instance, const struct link *lin
 	if (rc)
 		return rc == -ENOENT ? 0 : rc;
 	(void)bpf_link_detach(fd); /* fails only where there is nothing to detach any more */
-	link_path(path, instance, link->ifname);
+	link_path(path, instance->name, link->ifname);
 	return unlink(path) && errno != ENOENT ? -errno : 0;
 }
 
@@ -259,10 +294,11 @@ static const char *mode_name(enum xfib_mode mode)
 	return mode == XFIB_MODE_SKB ? "skb" : "native";
 }
 
-int link_choose(struct link *link, struct load_error *err)
+int link_choose(const struct instance *instance, struct link *link, struct load_error *err)
 {
 	struct xdp_state state;
 	enum xfib_mode mode;
+	char owner[64];
 	int rc = xdp_query(link->ifindex, &state);
 
 	if (rc)
@@ -274,6 +310,9 @@ int link_choose(struct link *link, struct load_error *err)
 	}
 	if (!dispatcher_works() || !dispatcher_found(link->ifindex, &mode))
 		return occupied(link, state.prog_id, err);
+	/* Side by side in a dispatcher the first one would have it all. */
+	if (dispatcher_owner(instance, link->ifindex, owner))
+		return port_taken(link, owner, err);
 	if (mode != link->mode)
 		return load_fail(
 			err, -EBUSY,
@@ -306,6 +345,18 @@ int link_replace(const struct instance *instance, struct link *link, struct bpf_
 		return load_fail(err, rc, "%s: cannot replace the program: %s", link->ifname,
 				 strerror(-rc));
 	return 0;
+}
+
+bool link_is_dead(const struct instance *instance, const struct link *link)
+{
+	struct bpf_link_info info = {};
+	__u32 len = sizeof(info);
+	_cleanup_close_ int fd = -1;
+	int rc = direct_open(instance, link->ifname, &fd);
+
+	if (link->how != XFIB_ATTACH_DIRECT || (rc && rc != -ENOENT))
+		return !link->ifindex;
+	return rc || (!bpf_obj_get_info_by_fd(fd, &info, &len) && !info.xdp.ifindex);
 }
 
 bool link_alive(const struct instance *instance, struct link *link)

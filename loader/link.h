@@ -23,7 +23,7 @@ struct link {
  * Decides how, before anything is touched. -EBUSY with a clear line if a program is attached that we
  * cannot share the interface with.
  */
-int link_choose(struct link *link, struct load_error *err);
+int link_choose(const struct instance *instance, struct link *link, struct load_error *err);
 
 /* Attaches the opened (not loaded) object and sets prog_id. -EAGAIN: the dispatcher does not work after
  * all, choose again and bring a fresh object. */
@@ -39,6 +39,9 @@ int link_replace(const struct instance *instance, struct link *link, struct bpf_
  * link whose device has gone, was renamed or moved away is none.
  */
 bool link_alive(const struct instance *instance, struct link *link);
+
+/* Whatever namespace it was in: its device is gone for good. An attachment of a dispatcher cannot be told: false. */
+bool link_is_dead(const struct instance *instance, const struct link *link);
 
 /*
  * Detaches our program by whichever way it is attached, wherever its device is by now. ifindex: where it

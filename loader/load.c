@@ -17,6 +17,7 @@
 #include "common/cleanup.h"
 #include "generation.h"
 #include "object.h"
+#include "port.h"
 #include "pin.h"
 #include "preflight.h"
 
@@ -106,9 +107,10 @@ static int check_meta(struct instance *instance, struct load_error *err)
 		return load_fail(err, rc, "cannot tell the network namespace: %s", strerror(-rc));
 	if (cookie != instance->meta.netns_cookie)
 		return load_fail(
-			err, -EPROTO,
-			"instance '%s' belongs to another network namespace: use -n with a "
-			"name of its own for this one",
+			err, -EREMOTE,
+			"instance '%s' belongs to another network namespace: use -n with a name of "
+			"its own for this one; if that one is gone: rm -r %s/%s %s/%s",
+			instance->name, XFIB_PIN_ROOT, instance->name, XFIB_RUN_ROOT,
 			instance->name);
 	return 0;
 }
@@ -249,6 +251,26 @@ static int make_instance(const char *name, const struct capacity *capacity, stru
 	return rc;
 }
 
+/*
+ * Whether an instance of another namespace is left over from one that is gone: nobody runs it, and the
+ * devices of all its ports have vanished. The namespace's own identity cannot be asked for.
+ */
+static bool abandoned(const char *name)
+{
+	_cleanup_(cleanup_instance) struct instance *instance = instance_new(name, false);
+	struct xfib_intent intents[XFIB_PORTS];
+
+	if (!instance || daemon_alive(name) || open_pins(instance) || ports_read(instance, intents))
+		return false;
+	for (unsigned int slot = 0; slot < XFIB_PORTS; slot++) {
+		struct link link = link_of(&intents[slot]);
+
+		if (*intents[slot].ifname && !link_is_dead(instance, &link))
+			return false;
+	}
+	return true;
+}
+
 int instance_create(const char *name, const struct capacity *capacity, struct instance **instance,
 		    struct load_error *err)
 {
@@ -270,7 +292,7 @@ int instance_create(const char *name, const struct capacity *capacity, struct in
 	if (lock)
 		return lock;
 	rc = open_existing(name, true, instance, err);
-	if (rc != -ENOENT)
+	if (rc != -ENOENT && !(rc == -EREMOTE && abandoned(name)))
 		return rc;
 	rc = make_instance(name, capacity, err);
 	return rc ?: open_existing(name, true, instance, err);

@@ -73,14 +73,15 @@ enum { LOAD_OK = 0 /* else -errno: -ENOENT no such instance, -EPERM, -EPROTO inc
 bool instance_name_ok(const char *name);
 
 /*
- * Opens an existing instance read-only (for the CLI). -ENOENT if there is none, -EPROTO if its ABI or
- * namespace is another one.
+ * Opens an existing instance read-only (for the CLI). -ENOENT if there is none, -EPROTO if its ABI is
+ * another one, -EREMOTE if its network namespace is.
  */
 int instance_open(const char *name, struct instance **instance, struct load_error *err);
 
 /*
  * Opens it for writing, making it (bpffs mounted if it is not, directories, instance maps, a first
- * generation of this capacity, meta last) if there is none. An existing one is adopted as it is.
+ * generation of this capacity, meta last) if there is none, or what is there is left of a namespace that
+ * is gone. An existing one is adopted as it is.
  */
 int instance_create(const char *name, const struct capacity *capacity, struct instance **instance,
 		    struct load_error *err);

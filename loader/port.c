@@ -196,7 +196,7 @@ static int start_link(const struct instance *instance, const struct generation *
 		if (!rc)
 			rc = link_attach(instance, link, obj, err);
 		if (rc == -EAGAIN)
-			rc = link_choose(link, err);
+			rc = link_choose(instance, link, err);
 		else
 			return rc;
 		if (rc)
@@ -211,7 +211,7 @@ int port_start(const struct instance *instance, const struct generation *gen, un
 	int rc;
 
 	link.ifindex = ifindex;
-	rc = link_choose(&link, err);
+	rc = link_choose(instance, &link, err);
 	if (!rc)
 		rc = program_test(err);
 	if (!rc)

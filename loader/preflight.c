@@ -4,6 +4,7 @@
  * interface is one plain sentence and not the errno of some later step. Changes nothing, except that
  * it mounts the BPF file system where that is missing.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
@@ -70,34 +71,66 @@ static bool is_bpffs(void)
 	return !statfs(BPFFS, &st) && st.f_type == BPF_FS_MAGIC;
 }
 
-static bool own_mount_namespace(void)
+/*
+ * `ip netns exec NAME` mounts a fresh /sys for its command alone, with NAME for its source; the last line about
+ * /sys is the mount that is seen.
+ */
+static bool in_netns_exec(char name[static 64])
 {
-	struct stat self, init;
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[1024], source[64], path[128];
+	bool exec = false;
 
-	return !stat("/proc/self/ns/mnt", &self) && !stat("/proc/1/ns/mnt", &init) &&
-	       self.st_ino != init.st_ino;
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *end = strstr(line, " - ");
+
+		if (!end || !strstr(line, " / /sys "))
+			continue;
+		exec = sscanf(end, " - sysfs %63s", source) == 1;
+		snprintf(path, sizeof(path), "/run/netns/%s", source);
+		exec = exec && !access(path, F_OK);
+		if (exec)
+			memcpy(name, source, sizeof(source));
+	}
+	return exec;
 }
 
 bool preflight_in_netns_exec(void)
 {
-	return !is_bpffs() && own_mount_namespace();
+	char name[64];
+
+	return !is_bpffs() && in_netns_exec(name);
 }
 
 int preflight_bpffs(struct load_error *err)
 {
+	char name[64];
+
 	if (is_bpffs())
 		return 0;
-	if (own_mount_namespace())
-		return load_fail(
-			err, -ENOENT,
-			"no BPF file system at " BPFFS " in this mount namespace: use nsenter "
-			"--net=/run/netns/NAME instead of ip netns exec, or mount -t bpf bpf " BPFFS);
+	if (in_netns_exec(name))
+		return load_fail(err, -ENOENT,
+				 "'ip netns exec %s' hides " BPFFS
+				 ", where the tables are kept: use "
+				 "nsenter --net=/run/netns/%s instead",
+				 name, name);
 	if (mount("bpf", BPFFS, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
 		return load_fail(
 			err, -errno,
 			"cannot mount the BPF file system: %s; try: mount -t bpf bpf " BPFFS,
 			strerror(errno));
 	return 0;
+}
+
+bool preflight_ifname_ok(const char *ifname)
+{
+	if (!*ifname || strlen(ifname) >= XFIB_IFNAMSIZ || !strcmp(ifname, ".") ||
+	    !strcmp(ifname, ".."))
+		return false;
+	for (; *ifname; ifname++)
+		if (*ifname == '/' || *ifname == ':' || isspace((unsigned char)*ifname))
+			return false;
+	return true;
 }
 
 static int link_layer(const char *ifname, unsigned short *type)

@@ -8,16 +8,19 @@
 int preflight_system(struct load_error *err);
 
 /*
- * Mounts bpffs at /sys/fs/bpf if that is not one. Not in a mount namespace of its own, where the pins
- * would vanish with the process (`ip netns exec` makes one): -ENOENT and what to do instead.
+ * Mounts bpffs at /sys/fs/bpf if that is not one. Not under `ip netns exec`, where the pins would vanish
+ * with the process: -ENOENT and what to do instead.
  */
 int preflight_bpffs(struct load_error *err);
 
-/* /sys/fs/bpf is not the BPF file system, and the mount namespace not that of process 1. */
+/* /sys/fs/bpf is not the BPF file system because of `ip netns exec`. */
 bool preflight_in_netns_exec(void);
 
 /* Effective capability, by its number in linux/capability.h. */
 bool preflight_capable(unsigned int capability);
+
+/* Whether an interface can have this name (dev_valid_name()). */
+bool preflight_ifname_ok(const char *ifname);
 
 /* The interface exists and is Ethernet: else -ENODEV. What its driver can is told by attaching. */
 int preflight_interface(const char *ifname, enum xfib_mode mode, int *ifindex, struct load_error *err);

@@ -74,6 +74,16 @@ static void lan_hairpin(struct router *r)
 	r->l3ifs[L3IF_LAN].flags |= XFIB_L3IF_HAIRPIN;
 }
 
+static void lan_defrag4(struct router *r)
+{
+	r->l3ifs[L3IF_LAN].flags |= XFIB_L3IF_DEFRAG4;
+}
+
+static void lan_defrag6(struct router *r)
+{
+	r->l3ifs[L3IF_LAN].flags |= XFIB_L3IF_DEFRAG6;
+}
+
 static void lan_rpf_loose(struct router *r)
 {
 	r->l3ifs[L3IF_LAN].flags |= XFIB_L3IF_RPF_LOOSE;
@@ -769,6 +779,32 @@ static const struct golden table[] = {
 	  .leaf = NH_VIA(NEIGH_JUMBO_GW4), .arrange = port_takes_frags },
 	{ "the largest IPv6 packet goes to the kernel", PKT_IP6(LEN6(65575)), XFIB_PUNT_MTU,
 	  .leaf = NH_VIA(NEIGH_JUMBO_GW6), .arrange = port_takes_frags },
+
+	/* The kernel tracks connections: fragments are its own, of that family. */
+	{ "a first IPv4 fragment goes to the kernel that tracks", PKT_IP4(.frag_off = 0x2000),
+	  XFIB_PUNT_FRAGMENT, .arrange = lan_defrag4 },
+	{ "a middle IPv4 fragment goes to the kernel that tracks", PKT_IP4(.frag_off = 0x2010),
+	  XFIB_PUNT_FRAGMENT, .arrange = lan_defrag4 },
+	{ "a last IPv4 fragment goes to the kernel that tracks", PKT_IP4(.frag_off = 0x0001),
+	  XFIB_PUNT_FRAGMENT, .arrange = lan_defrag4 },
+	{ "an IPv4 packet that must not be fragmented is none", PKT_IP4(.frag_off = 0x4000),
+	  XFIB_FORWARDED, NEIGH_WAN_GW4, .arrange = lan_defrag4 },
+	{ "the reserved flag makes no IPv4 fragment", PKT_IP4(.frag_off = 0x8000), XFIB_FORWARDED,
+	  NEIGH_WAN_GW4, .arrange = lan_defrag4 },
+	{ "an IPv4 fragment is forwarded where IPv6 alone is tracked", PKT_IP4(.frag_off = 0x2000),
+	  XFIB_FORWARDED, NEIGH_WAN_GW4, .arrange = lan_defrag6 },
+	{ "an IPv6 fragment goes to the kernel that tracks", PKT_IP6(.protocol = 44),
+	  XFIB_PUNT_FRAGMENT, .arrange = lan_defrag6 },
+	{ "a fragment may be behind a routing header", PKT_IP6(.protocol = 43), XFIB_PUNT_FRAGMENT,
+	  .arrange = lan_defrag6 },
+	{ "a fragment may be behind destination options", PKT_IP6(.protocol = 60),
+	  XFIB_PUNT_FRAGMENT, .arrange = lan_defrag6 },
+	{ "a fragment may be behind AH", PKT_IP6(.protocol = 51), XFIB_PUNT_FRAGMENT,
+	  .arrange = lan_defrag6 },
+	{ "no fragment is behind ESP", PKT_IP6(.protocol = 50), XFIB_FORWARDED, NEIGH_WAN_GW6,
+	  .arrange = lan_defrag6 },
+	{ "an IPv6 fragment is forwarded where IPv4 alone is tracked", PKT_IP6(.protocol = 44),
+	  XFIB_FORWARDED, NEIGH_WAN_GW6, .arrange = lan_defrag4 },
 
 	/* Padding and trailers. */
 	{ "padding to 60 bytes is forwarded as it came (IPv4)",

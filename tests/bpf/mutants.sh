@@ -51,6 +51,15 @@ mutants() {
 	parse.h    s/dst >> 24 >= 224/dst >> 28 == 14/
 	parse.h    s/ \|\| dst >> 16 == 0xa9fe//
 	parse.h    s/dst >> 16 == 0xa9fe/dst >> 24 == 0xa9/
+	parse.h    s/f->in->flags & XFIB_L3IF_DEFRAG4 && //
+	parse.h    s/f->in->flags & XFIB_L3IF_DEFRAG4 &&/false \&\&/
+	parse.h    s/frag_off & bpf_htons\(0x3fff\)\)/frag_off \& bpf_htons(0x1fff))/
+	parse.h    s/frag_off & bpf_htons\(0x3fff\)\)/frag_off \& bpf_htons(0x2000))/
+	parse.h    s/f->in->flags & XFIB_L3IF_DEFRAG6 && //
+	parse.h    s/nexthdr == IPPROTO_FRAGMENT \|\| //
+	parse.h    s/nexthdr == IPPROTO_ROUTING \|\| //
+	parse.h    s/ \|\| nexthdr == IPPROTO_DSTOPTS//
+	parse.h    s/nexthdr == IPPROTO_AH;/false;/
 	parse.h    s/return has_trailer\(f\) \? XFIB_PUNT_TRAILER : XFIB_FORWARDED/return XFIB_FORWARDED/
 	parse.h    s/!a\[2\] \|\| a\[2\] == bpf_htonl\(0xffff\)/!a[2]/
 	parse.h    s/!a\[2\] \|\| a\[2\] == bpf_htonl\(0xffff\)/a[2] == bpf_htonl(0xffff)/

@@ -226,32 +226,59 @@ def test_a_daemon_for_what_can_never_be_a_port_fails_and_leaves_nothing(bare, if
     assert "xdp" not in bare.must("ip", "link", "show", "p0")
 
 
+@pytest.mark.parametrize("program", ([XFIB, "attach"], [XFIBD]))
+@pytest.mark.parametrize("ifname", ("averyveryverylongname", "a/b", "a b", "a:1", ""))
+def test_what_can_be_no_name_of_an_interface_is_a_usage_error(bare, program, ifname):
+    result = bare.run("timeout", "10", *program, ifname)
+    assert result.returncode == 2
+    assert "no name of an interface" in result.stderr
+
+
+def test_an_instance_of_a_namespace_that_is_gone_is_made_anew(bare):
+    bare.must(XFIB, "-n", bare.name, "attach", "p0")
+    subprocess.run(["ip", "netns", "del", bare.name], check=True)
+    bare.make()
+    deadline = time.monotonic() + 10
+    result = bare.xfib("attach", "p0")
+    while result.returncode and time.monotonic() < deadline:  # a namespace goes in its own time
+        assert "another network namespace" in one_line(result) and "rm -r" in result.stderr
+        time.sleep(0.2)
+        result = bare.xfib("attach", "p0")
+    assert result.returncode == 0, result.stderr
+    assert bare.xfib("detach", "--all").returncode == 0
+
+
+def test_a_port_of_another_instance_names_it(bare):
+    bare.must(XFIB, "-n", bare.name, "attach", "p0")
+    try:
+        result = bare.run(XFIB, "-n", bare.name + "-2", "attach", "p0")
+        assert result.returncode == 1
+        assert f"xfib -n {bare.name} detach p0" in one_line(result)
+    finally:
+        bare.must(XFIB, "-n", bare.name, "detach", "--all")
+
+
 # --- without a BPF file system ---------------------------------------------------------------------
 
-# $0: how many mount namespaces below that of process 1, the other arguments: a program.
+@pytest.mark.parametrize("argv", [[XFIB, "attach", "p0"], [XFIB, "status"], [XFIBD, "p0"]])
+def test_under_ip_netns_exec_it_says_what_to_use_instead(bare, argv):
+    """It hides the BPF file system, and what is mounted there would be gone with the command."""
+    result = subprocess.run(["ip", "netns", "exec", bare.name, "timeout", "10", argv[0], "-n", bare.name, *argv[1:]],
+                            capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "nsenter" in one_line(result, os.path.basename(argv[0]) + ": ")
+    assert "xdp" not in bare.must("ip", "link", "show", "p0")
+    assert not os.path.exists(f"/run/xfib/{bare.name}")
+
+
 WITHOUT_BPFFS = """
     while mountpoint -q /sys/fs/bpf; do umount /sys/fs/bpf || exit; done
-    [ "$0" = 0 ] || { unshare -m timeout 10 "$@"; exit; }
-    timeout 10 "$@" && mountpoint -q /sys/fs/bpf && exec timeout 10 "$1" -n "$3" detach --all
+    timeout 10 "$@" && mountpoint -q /sys/fs/bpf && exec timeout 10 "$0" -n "$3" detach --all
 """
 
 
-def without_bpffs(bare, depth, program, *argv):
-    """In a process namespace of its own, so that process 1 is one whose mount namespace can be seen."""
-    return bare.run("unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", WITHOUT_BPFFS, str(depth),
-                    program, "-n", bare.name, *argv)
-
-
-@pytest.mark.parametrize("argv", [[XFIB, "attach", "p0"], [XFIB, "status"], [XFIBD, "p0"]])
-def test_without_a_bpf_file_system_in_a_mount_namespace_it_fails_in_one_line(bare, argv):
-    result = without_bpffs(bare, 1, *argv)
-    assert result.returncode == 1
-    assert re.search("BPF file system|/sys/fs/bpf", one_line(result, os.path.basename(argv[0]) + ": "))
-    assert "xdp" not in bare.must("ip", "link", "show", "p0")
-
-
 def test_a_missing_bpf_file_system_is_mounted(bare):
-    result = without_bpffs(bare, 0, XFIB, "attach", "p0")
+    result = bare.run("unshare", "-m", "sh", "-c", WITHOUT_BPFFS, XFIB, XFIB, "-n", bare.name, "attach", "p0")
     assert result.returncode == 0, result.stderr
     assert "xdp" not in bare.must("ip", "link", "show", "p0")
 
@@ -262,6 +289,19 @@ def test_without_privilege_it_fails_in_one_line(router, argv):
                         XFIB, "-n", router.name, *argv)
     assert result.returncode == 1
     assert re.search(r"root|permi|privileg|CAP_", one_line(result), re.I)
+
+
+def test_attach_and_detach_tell_the_ports_that_there_are(router):
+    document = json.loads(router.must(XFIB, "-n", router.name, "-j", "attach", "p0"))
+    assert [port["ifname"] for port in document["ports"]] == ["p0", "p1"]
+    keys(document["ports"][0], "ifname ifindex mode attach enabled reason")
+    document = json.loads(router.must(XFIB, "-n", router.name, "-j", "detach", "p1"))
+    assert [port["ifname"] for port in document["ports"]] == ["p0"]
+
+
+def test_lookup_of_what_the_kernel_has_no_words_for_shows_what_xdp_does(router):
+    document = json.loads(router.must(XFIB, "-n", router.name, "-j", "lookup", "ff02::1"))
+    assert document["verdict"] == "punt_ip6_destination"
 
 
 def test_detach_of_what_is_no_port_fails(router):

@@ -22,8 +22,9 @@ routes4=${ROUTES4:-100000}
 routes6=${ROUTES6:-20000}
 packets=1000000
 name=xfib-demo-$$
+TMPDIR=${TMPDIR:-/tmp}
 client=$name-client router=$name-router server=$name-server
-work=$(mktemp -d)
+work=
 
 # --- the story -------------------------------------------------------------------------------------
 
@@ -72,7 +73,11 @@ main() {
 }
 
 say() {
-	printf '\n\033[1m== %s\033[0m\n' "$*"
+	if [ -t 1 ]; then
+		printf '\n\033[1m== %s\033[0m\n' "$*"
+	else
+		printf '\n== %s\n' "$*"
+	fi
 }
 
 # Prints a command as one would type it in that host, and runs it there.
@@ -183,8 +188,10 @@ start_iperf3() {
 
 pids=() # of programs started by nsenter itself, which becomes the program
 
+# Nothing interrupts it: what it has begun it ends.
 cleanup() {
 	local host
+	trap '' INT TERM HUP
 	trap - EXIT
 	{
 		[ "${#pids[@]}" = 0 ] || kill "${pids[@]}"
@@ -193,10 +200,13 @@ cleanup() {
 		for host in "$client" "$router" "$server"; do
 			ip netns del "$host"
 		done
-		rm -rf "$work" "/sys/fs/bpf/xfib/$name" "/run/xfib/$name"
+		rm -rf "/sys/fs/bpf/xfib/$name" "/run/xfib/$name"
+		[ ! "$work" ] || rm -rf "$work"
 	} 2>/dev/null || true
 }
 trap cleanup EXIT
-trap 'exit 130' INT TERM
+trap "trap '' INT TERM HUP; exit 130" INT TERM HUP
 
+work=$TMPDIR/$name
+mkdir "$work"
 main

@@ -220,6 +220,26 @@ static void alone_it_leaves_nothing_behind(void **state)
 	finish(instance);
 }
 
+/* Of two components the first one would have all packets. */
+static void a_second_instance_is_refused_and_told_of_the_first(void **state)
+{
+	struct instance *first = make(), *second;
+	char first_name[64], second_name[64];
+	unsigned int slot, other;
+
+	strcpy(first_name, name);
+	attach(first, &slot);
+	snprintf(second_name, sizeof(second_name), "%.60s-b", name);
+	assert_loaded(instance_create(second_name, &small, &second, &err));
+	assert_int_equal(port_attach(second, "v0", XFIB_MODE_NATIVE, false, &other, &err), -EBUSY);
+	assert_non_null(strstr(err.text, first_name));
+	assert_components(1, 0);
+	instance_free(second);
+	assert_loaded(instance_remove(second_name, &err));
+	assert_loaded(port_detach(first, "v0", &err));
+	finish(first);
+}
+
 static void the_other_program_stays_if_it_came_first(void **state)
 {
 	struct instance *instance = make();
@@ -437,6 +457,7 @@ int main(int argc, char **argv)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(alone_it_leaves_nothing_behind),
+		T(a_second_instance_is_refused_and_told_of_the_first),
 		T(the_other_program_stays_if_it_came_first),
 		T(the_other_program_stays_if_it_came_later),
 		T(a_generation_is_switched_beside_another_program),

@@ -339,9 +339,9 @@ static void an_instance_belongs_to_one_namespace(void **state)
 	strcpy(first, name);
 	attach(here, "v0", &slot);
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
-	assert_int_equal(instance_open(name, &there, &err), -EPROTO);
+	assert_int_equal(instance_open(name, &there, &err), -EREMOTE);
 	assert_non_null(strstr(err.text, "namespace"));
-	assert_int_equal(instance_create(name, &small, &there, &err), -EPROTO);
+	assert_int_equal(instance_create(name, &small, &there, &err), -EREMOTE);
 
 	/* One of another name is made beside it. */
 	snprintf(second, sizeof(second), "%.60s-b", name);

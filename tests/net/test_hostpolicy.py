@@ -16,6 +16,7 @@ import sys
 import time
 
 import pytest
+from scapy.layers.inet6 import IPv6ExtHdrFragment
 
 from lib.flow import Flow
 from lib.frames import host4, host6, udp4, udp6
@@ -187,11 +188,54 @@ def test_a_bpf_program_on_a_netfilter_hook_is_not_bypassed(routed):
     forwards(routed)
 
 
-def test_conntrack_for_the_router_itself_is_no_reason(routed):
+# --- connection tracking ---
+
+def fragments():
+    """First ones, whose rest never comes."""
+    return [udp4("10.9.9.9", flags="MF", size=64), udp6("fd09::9", headers=IPv6ExtHdrFragment(m=1, id=7))]
+
+
+TRACKS = "fragments stay: nft chain {} fw c tracks connections"
+
+
+def test_connection_tracking_for_the_router_itself_keeps_fragments(routed):
+    """It is on the path of all packets, and waits for the rest of a datagram."""
+    routed.check(fragments(), verdict="forwarded", out="p1")
     nft(routed, "inet", "type filter hook input priority 0; ct state established accept;")
-    routed.sync()
+    says(routed, "ipv4: " + TRACKS.format("inet"))
+    says(routed, "ipv6: " + TRACKS.format("inet"))
+    routed.check(fragments(), verdict="punt_fragment", out=None)
     routed.check([four(), six()], verdict="forwarded", out="p1")
+    routed.each_router("nft", "flush", "ruleset")
+    routed.eventually(lambda: routed.check(fragments(), verdict="forwarded", out="p1"))
     assert reasons(routed) == []
+
+
+def test_connection_tracking_of_one_family_is_no_matter_of_the_other(routed):
+    nft(routed, "ip", "type filter hook output priority 0; ct state new accept;")
+    says(routed, "ipv4: " + TRACKS.format("ip"))
+    routed.check(fragments()[:1], verdict="punt_fragment", out=None)
+    routed.check(fragments()[1:], verdict="forwarded", out="p1")
+
+
+def test_a_rule_that_begins_to_track_is_noticed_and_one_that_ends_it(routed):
+    nft(routed, "inet", "type filter hook input priority 0; ip saddr 192.0.2.1 counter drop;")
+    routed.sync()
+    routed.check(fragments(), verdict="forwarded", out="p1")
+    assert reasons(routed) == []
+    routed.each_router("nft", "add", "rule", "inet", "fw", "c", "ct", "state", "invalid", "drop")
+    says(routed, "ipv4: " + TRACKS.format("inet"))
+    routed.check(fragments(), verdict="punt_fragment", out=None)
+    routed.each_router("nft", "flush", "chain", "inet", "fw", "c")
+    routed.eventually(lambda: routed.check(fragments(), verdict="forwarded", out="p1"))
+
+
+def test_fragments_may_bypass_connection_tracking_when_that_is_allowed(routed):
+    routed.xfib.stop()
+    routed.xfib.start(["--allow-bypass", "netfilter"])
+    nft(routed, "ip", "type filter hook input priority 0; ct state new accept;")
+    says(routed, "ipv4: bypassed by fragments: nft chain ip fw c tracks connections")
+    assert routed.xfib.verdicts().get("punt_fragment", 0) == 0
 
 
 def attach_tcx(namespace, device, where):

@@ -75,10 +75,21 @@ static void swap_ports(struct world *w)
 	*b = other;
 }
 
+/* What is stale takes room too, until it is swept. */
+static void fill_tables(struct world *w, __u64 seed)
+{
+	w->partly = true;
+	w->sink->full_refuses = seed % 2;
+	for (int f = 0; f < FAMILIES; f++)
+		w->sink->table[f].capacity = w->narrow ? 2 : 12;
+}
+
 static void history(__u64 seed)
 {
 	struct world *w = new_world(seed);
 
+	if (seed % 5 == 4)
+		fill_tables(w, seed);
 	world_start(w);
 	for (int i = 0; i < (int)world_length(RESTARTS); i++, w->step++) {
 		live_on(w);
@@ -91,6 +102,8 @@ static void history(__u64 seed)
 		world_check(w);
 		world_check_leaks(w);
 	}
+	for (int f = 0; f < FAMILIES; f++)
+		w->sink->table[f].capacity = 0;
 	world_audit(w);
 	world_free(w);
 }

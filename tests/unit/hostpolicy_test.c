@@ -16,6 +16,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nf_tables_compat.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_hook.h>
 #include <linux/pkt_sched.h>
@@ -68,10 +69,11 @@ static int parse_one(const struct nlmsghdr *nlh)
 {
 	int chain = policy_parse_chain(nlh, &policy), xfrm = policy_parse_xfrm(nlh, &policy);
 	int qdisc = policy_parse_qdisc(nlh, &policy, &ask), hook = policy_parse_hook(nlh, &policy);
+	int rule = policy_parse_rule(nlh, &policy);
 
 	/* A message is of one kind. */
-	assert_true(!!chain + !!xfrm + !!qdisc + !!hook <= 1);
-	return chain ?: xfrm ?: qdisc ?: hook;
+	assert_true(!!chain + !!xfrm + !!qdisc + !!hook + !!rule <= 1);
+	return chain ?: xfrm ?: qdisc ?: hook ?: rule;
 }
 
 static void parse_copy(const struct nlmsghdr *nlh, __u32 len)
@@ -261,6 +263,105 @@ static void a_chain_without_its_hook_number_is_malformed(void **state)
 	assert_families("", "");
 }
 
+/* --- rules that track connections -------------------------------------------------------------- */
+
+/* One expression, and the name or type inside that tells it from others of its kind. */
+struct expression {
+	const char *name, *extension;
+	__u32 object;
+};
+
+static void put_expression(struct nlmsghdr *nlh, __u16 type, const struct expression *e)
+{
+	struct nlattr *one = mnl_attr_nest_start(nlh, type), *data;
+
+	mnl_attr_put_strz(nlh, NFTA_EXPR_NAME, e->name);
+	data = mnl_attr_nest_start(nlh, NFTA_EXPR_DATA);
+	if (e->extension && !strcmp(e->name, "dynset"))
+		put_expression(nlh, NFTA_DYNSET_EXPR,
+			       &(struct expression){ e->extension, NULL, 0 });
+	else if (e->extension)
+		mnl_attr_put_strz(nlh, NFTA_MATCH_NAME, e->extension);
+	if (e->object)
+		mnl_attr_put_u32(nlh, NFTA_OBJREF_IMM_TYPE, htonl(e->object));
+	mnl_attr_nest_end(nlh, data);
+	mnl_attr_nest_end(nlh, one);
+}
+
+static int parse_rule(__u8 family, const struct expression *e)
+{
+	const struct nfgenmsg header = { .nfgen_family = family };
+	const struct expression before = { "meta", NULL, 0 }, after = { "immediate", NULL, 0 };
+	struct nlmsghdr *nlh =
+		message(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, &header, sizeof(header));
+	struct nlattr *list;
+
+	mnl_attr_put_strz(nlh, NFTA_RULE_TABLE, "fw");
+	mnl_attr_put_strz(nlh, NFTA_RULE_CHAIN, "in");
+	list = mnl_attr_nest_start(nlh, NFTA_RULE_EXPRESSIONS);
+	put_expression(nlh, NFTA_LIST_ELEM, &before);
+	put_expression(nlh, NFTA_LIST_ELEM, e);
+	put_expression(nlh, NFTA_LIST_ELEM, &after);
+	mnl_attr_nest_end(nlh, list);
+	return parse(nlh);
+}
+
+static void assert_tracking(const char *ip4, const char *ip6)
+{
+	assert_string_equal(policy.tracking[IP4], ip4);
+	assert_string_equal(policy.tracking[IP6], ip6);
+	assert_families("", "");
+}
+
+static void a_rule_that_tracks_connections_names_its_chain(void **state)
+{
+	static const struct expression tracking[] = {
+		{ "ct", NULL, 0 },
+		{ "masq", NULL, 0 },
+		{ "connlimit", NULL, 0 },
+		{ "flow_offload", NULL, 0 },
+		{ "tproxy", NULL, 0 },
+		{ "what-is-this", NULL, 0 },
+		{ "match", "conntrack", 0 },
+		{ "match", "state", 0 },
+		{ "match", NULL, 0 },
+		{ "target", "CT", 0 },
+		{ "dynset", "connlimit", 0 },
+		{ "objref", NULL, NFT_OBJECT_CT_HELPER },
+		{ "objref", NULL, NFT_OBJECT_CONNLIMIT },
+	};
+
+	for (unsigned int i = 0; i < sizeof(tracking) / sizeof(tracking[0]); i++) {
+		nothing_found_yet();
+		assert_int_equal(parse_rule(NFPROTO_IPV4, &tracking[i]), 0);
+		assert_tracking("nft chain ip fw in tracks connections", "");
+		nothing_found_yet();
+		assert_int_equal(parse_rule(NFPROTO_IPV6, &tracking[i]), 0);
+		assert_tracking("", "nft chain ip6 fw in tracks connections");
+		nothing_found_yet();
+		assert_int_equal(parse_rule(NFPROTO_INET, &tracking[i]), 0);
+		assert_tracking("nft chain inet fw in tracks connections",
+				"nft chain inet fw in tracks connections");
+		nothing_found_yet();
+		assert_int_equal(parse_rule(NFPROTO_BRIDGE, &tracking[i]), 0);
+		assert_tracking("", "");
+	}
+}
+
+static void a_plain_rule_is_no_reason(void **state)
+{
+	static const struct expression plain[] = {
+		{ "payload", NULL, 0 }, { "counter", NULL, 0 },
+		{ "match", "tcp", 0 },	{ "target", "REJECT", 0 },
+		{ "dynset", NULL, 0 },	{ "dynset", "limit", 0 },
+		{ "objref", NULL, 0 },	{ "objref", NULL, NFT_OBJECT_COUNTER },
+	};
+
+	for (unsigned int i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		assert_int_equal(parse_rule(NFPROTO_INET, &plain[i]), 0);
+	assert_tracking("", "");
+}
+
 /* --- hooks of any other kind ---------------------------------------------------------------------- */
 
 /* function NULL: the kernel has no symbols; type 0: no more is known. */
@@ -294,12 +395,18 @@ static void a_hook_that_nobody_knows_is_a_reason(void **state)
 
 static void hooks_that_only_help_others_are_no_reason(void **state)
 {
-	assert_int_equal(parse_hook(NFPROTO_IPV4, "ipv4_conntrack_in", 0), 0);
-	assert_int_equal(parse_hook(NFPROTO_IPV6, "nf_confirm", 0), 0);
 	assert_int_equal(parse_hook(NFPROTO_IPV4, "apparmor_ip_postroute", 0), 0);
 	assert_int_equal(parse_hook(NFPROTO_IPV4, "nft_do_chain_ipv4", NFNL_HOOK_TYPE_NFTABLES), 0);
 	assert_int_equal(parse_hook(NFPROTO_ARP, "arpt_do_table", 0), 0);
 	assert_families("", "");
+}
+
+static void hooks_of_connection_tracking_concern_fragments(void **state)
+{
+	assert_int_equal(parse_hook(NFPROTO_IPV4, "ipv4_conntrack_defrag", 0), 0);
+	assert_int_equal(parse_hook(NFPROTO_IPV6, "ipv6_defrag", 0), 0);
+	assert_tracking("netfilter hook ipv4_conntrack_defrag tracks connections",
+			"netfilter hook ipv6_defrag tracks connections");
 }
 
 static void a_bpf_link_on_the_path_names_itself(void **state)
@@ -584,6 +691,9 @@ int main(void)
 		TEST(a_chain_without_its_hook_number_is_malformed),
 		TEST(a_hook_that_nobody_knows_is_a_reason),
 		TEST(hooks_that_only_help_others_are_no_reason),
+		TEST(hooks_of_connection_tracking_concern_fragments),
+		TEST(a_rule_that_tracks_connections_names_its_chain),
+		TEST(a_plain_rule_is_no_reason),
 		TEST(a_bpf_link_on_the_path_names_itself),
 		TEST(a_legacy_table_names_itself),
 		TEST(an_ipvs_service_names_itself),

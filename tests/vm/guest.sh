@@ -147,10 +147,10 @@ check_detach() {
 		echo "the other program is still there, the kernel forwards"
 }
 
-# run CHECK [ARGUMENT]
+# run CHECK [ARGUMENT]: what it prints is also on the console as it comes.
 run() {
 	local log=/run/check.log
-	if "check_$1" "${@:2}" >"$log" 2>&1; then
+	if "check_$1" "${@:2}" 2>&1 | tee "$log" >/dev/ttyS0; then
 		echo "PASS $SERIES $*: $(tail -n 1 "$log")"
 	else
 		echo "FAIL $SERIES $*:"

@@ -25,7 +25,8 @@ write_entry() {
 	cat >"$1" <<-EOF
 		stty -F /dev/ttyS1 raw -echo
 		exec </dev/null >/dev/ttyS1 2>&1
-		export ROOMS='${ROOMS:-}' SERIES='$2' BUILD='$build' TREE='$(dirname "$(dirname "$here")")' KERNEL_TREE='$cache/$2'
+		export ROOMS='${ROOMS:-}' CHECK_TIMEOUT='${CHECK_TIMEOUT:-900}' NETFLAGS=$(printf %q "${NETFLAGS:-}")
+		export SERIES='$2' BUILD='$build' TREE='$(dirname "$(dirname "$here")")' KERNEL_TREE='$cache/$2'
 		exec /bin/bash '$here/guest.sh'
 	EOF
 }

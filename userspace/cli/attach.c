@@ -32,6 +32,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARGS:
 		args->ifname = state->argv + state->next;
 		args->count = state->argc - state->next;
+		for (int i = 0; i < args->count; i++)
+			if (!preflight_ifname_ok(args->ifname[i]))
+				argp_error(state,
+					   "'%s' is no name of an interface: 1 to 15 characters, "
+					   "no '/', ':' or blanks",
+					   args->ifname[i]);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "which interface?");
@@ -127,6 +133,9 @@ int word_attach(struct cli *cli, int argc, char **argv)
 			instance_remove(cli->instance, &err);
 		return CLI_FAILED;
 	}
-	note_missing_daemon(cli);
+	if (cli->json)
+		print_ports_json(cli);
+	else
+		note_missing_daemon(cli);
 	return failed ? CLI_FAILED : CLI_OK;
 }

@@ -122,5 +122,7 @@ int word_detach(struct cli *cli, int argc, char **argv)
 	instance_free(instance);
 	if (empty)
 		instance_remove(cli->instance, &err); /* refused, rightly, while a daemon runs */
+	if (cli->json)
+		print_ports_json(cli);
 	return failed ? CLI_FAILED : CLI_OK;
 }

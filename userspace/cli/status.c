@@ -128,6 +128,20 @@ static json_t *json_ports(const struct view *v)
 	return ports;
 }
 
+void print_ports_json(const struct cli *cli)
+{
+	_cleanup_view_ struct view v = { 0 };
+	struct instance *instance;
+	struct load_error err;
+	int r = instance_open(cli->instance, &instance, &err);
+
+	if (!r)
+		instance_free(instance);
+	if (!r)
+		r = view_open(cli, true, &v);
+	json_print(json_pack("{s:o}", "ports", r ? json_array() : json_ports(&v)));
+}
+
 static json_t *json_l3ifs(const struct view *v)
 {
 	json_t *l3ifs = json_array();
@@ -192,8 +206,8 @@ static void print_daemon(const struct view *v)
 	printf("xfibd %s, instance %s, pid %u, tables %s (confirmed %lld ms ago)\n",
 	       s->daemon_version, v->instance->name, s->pid, sync_name(v), v->age_ms);
 	if (s->resyncs || s->drift)
-		printf("dumped again %llu times; an audit repaired %llu differences\n", s->resyncs,
-		       s->drift);
+		printf("tables read again after lost messages: %llu; differences that an audit repaired: %llu\n",
+		       s->resyncs, s->drift);
 }
 
 static void print_family(const struct view *v, const char *name, bool on,

@@ -27,6 +27,9 @@ void view_done(struct view *v);
 /* Opens the new tables if the daemon has replaced them. */
 int view_follow(struct view *v);
 
+/* {"ports": [...]} as status has them, none if there is no instance. In status.c. */
+void print_ports_json(const struct cli *cli);
+
 /* Copies the status out of shared memory; -EAGAIN if its writer died in the middle. */
 int status_copy(const struct xfib_status *shared, struct xfib_status *copy);
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -28,9 +29,16 @@ static inline void cleanup_fclose(FILE **f)
 		fclose(*f);
 }
 
+static inline void cleanup_closedir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
 #define _cleanup_free_	 _cleanup_(cleanup_free)
 #define _cleanup_close_	 _cleanup_(cleanup_close)
 #define _cleanup_fclose_ _cleanup_(cleanup_fclose)
+#define _cleanup_closedir_ _cleanup_(cleanup_closedir)
 
 #define TAKE_PTR(p) ({ __typeof__(p) taken_ = (p); (p) = NULL; taken_; })
 #define TAKE_FD(fd) ({ int taken_ = (fd); (fd) = -1; taken_; })

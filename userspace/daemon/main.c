@@ -155,6 +155,12 @@ static error_t parse_arg(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARGS:
 		c->opt.ifnames = state->argv + state->next;
 		c->opt.ifnames_count = state->argc - state->next;
+		for (unsigned int i = 0; i < c->opt.ifnames_count; i++)
+			if (!preflight_ifname_ok(c->opt.ifnames[i]))
+				argp_error(state,
+					   "'%s' is no name of an interface: 1 to 15 characters, "
+					   "no '/', ':' or blanks",
+					   c->opt.ifnames[i]);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -224,6 +230,25 @@ static void on_beat(void *arg)
 	deadman_extend(arg);
 }
 
+/* What status shows, in the log when it begins and when it is over. */
+static void log_room(struct daemon *d)
+{
+	for (int f = 0; f < FAMILIES; f++) {
+		const struct fib_family *ff = &d->fib.family[f];
+
+		if (!ff->overflow == !d->overflow[f])
+			continue;
+		d->overflow[f] = ff->overflow;
+		if (ff->overflow)
+			log_warning(
+				"%u IPv%c routes found no room and stay in the kernel: restart with --routes%c above %u",
+				ff->overflow, f == IP4 ? '4' : '6', f == IP4 ? '4' : '6',
+				ff->capacity);
+		else
+			log_info("all IPv%c routes have room again", f == IP4 ? '4' : '6');
+	}
+}
+
 static void on_second(void *arg)
 {
 	struct daemon *d = arg;
@@ -237,6 +262,7 @@ static void on_second(void *arg)
 		fib_heal(&d->fib);
 		publish_heal(&d->publish);
 		switch_tables(d);
+		log_room(d);
 	}
 	daemon_commit(d);
 	status_update(d);

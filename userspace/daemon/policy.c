@@ -26,8 +26,10 @@ static void take_first(char to[static XFIB_REASON], const char from[static XFIB_
 
 static void add(struct host_policy *sum, const struct host_policy *found)
 {
-	for (int f = 0; f < FAMILIES; f++)
+	for (int f = 0; f < FAMILIES; f++) {
 		take_first(sum->family[f], found->family[f]);
+		take_first(sum->tracking[f], found->tracking[f]);
+	}
 	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
 		take_first(sum->port[i].ingress, found->port[i].ingress);
 		take_first(sum->port[i].egress, found->port[i].egress);
@@ -48,6 +50,8 @@ static void log_changes(const struct host_policy *before, const struct host_poli
 {
 	log_change(before->family[IP4], now->family[IP4], "IPv4", "");
 	log_change(before->family[IP6], now->family[IP6], "IPv6", "");
+	log_change(before->tracking[IP4], now->tracking[IP4], "every IPv4 fragment", "");
+	log_change(before->tracking[IP6], now->tracking[IP6], "every IPv6 fragment", "");
 	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
 		const struct port_policy *a = &before->port[i], *b = &now->port[i];
 
@@ -142,6 +146,7 @@ unsigned int policy_notes(const struct daemon *d, enum family family,
 		if (!d->opt.allow_bypass[kind])
 			continue;
 		n = note(reason, n, "bypassed: ", p->found[kind].family[family]);
+		n = note(reason, n, "bypassed by fragments: ", p->found[kind].tracking[family]);
 		for (unsigned int i = 0; i < XFIB_PORTS; i++) {
 			n = note(reason, n, "bypassed: ", p->found[kind].port[i].ingress);
 			n = note(reason, n, "bypassed: ", p->found[kind].port[i].egress);
@@ -150,6 +155,9 @@ unsigned int policy_notes(const struct daemon *d, enum family family,
 	for (int kind = 0; kind < POLICY_KINDS; kind++)
 		if (!d->opt.allow_bypass[kind])
 			n = note(reason, n, "", p->found[kind].family[family]);
+	for (int kind = 0; kind < POLICY_KINDS; kind++)
+		if (!d->opt.allow_bypass[kind])
+			n = note(reason, n, "fragments stay: ", p->found[kind].tracking[family]);
 	return n;
 }
 

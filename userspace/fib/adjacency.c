@@ -353,6 +353,20 @@ static void remember(struct fib *fib, const struct path_change *was)
 	path->fib.changed = true;
 }
 
+/* The path holds what was referred to while it was built. False: no memory, and it holds nothing. */
+static bool hold_neighs(struct fib *fib, struct path *path, const struct build *b)
+{
+	path->fib.neigh = malloc((b->neighs ? b->neighs : 1) * sizeof(*path->fib.neigh));
+	path->fib.neighs = path->fib.neigh ? b->neighs : 0;
+	if (path->fib.neigh) {
+		memcpy(path->fib.neigh, b->neigh, b->neighs * sizeof(*path->fib.neigh));
+		return true;
+	}
+	for (unsigned int i = 0; i < b->neighs; i++)
+		neigh_unref(fib, b->neigh[i]);
+	return false;
+}
+
 /* Works the path out again. New references are taken before old ones go. */
 static void path_update(struct fib *fib, struct path *path)
 {
@@ -373,19 +387,11 @@ static void path_update(struct fib *fib, struct path *path)
 
 	build(&b, fib, path);
 	word = word_of(&b, &first, &order);
-	path->fib.neigh = malloc((b.neighs ? b.neighs : 1) * sizeof(*path->fib.neigh));
-	if (!path->fib.neigh) {
-		/* Cannot keep the references: keep the path in the kernel. */
-		for (unsigned int i = 0; i < b.neighs; i++)
-			neigh_unref(fib, b.neigh[i]);
+	if (!hold_neighs(fib, path, &b)) {
 		if (nexthop_bits(word) != was.word)
 			retire_group(fib, nexthop_bits(word), first, order);
 		word = nexthop_verdict_word(XFIB_PUNT_CAPACITY);
-		b.neighs = 0;
-	} else {
-		memcpy(path->fib.neigh, b.neigh, b.neighs * sizeof(*path->fib.neigh));
 	}
-	path->fib.neighs = b.neighs;
 	path->fib.lacking = b.lacking;
 	fib->paths_short |= b.lacking;
 	path->fib.ready = true;

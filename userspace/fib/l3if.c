@@ -180,6 +180,10 @@ static struct xfib_l3if record_of(const struct fib *fib, const struct link *link
 		r.flags |= XFIB_L3IF_RPF_STRICT;
 	else if (rp_filter >= 2 || fib->m->looks_up_sources)
 		r.flags |= XFIB_L3IF_RPF_LOOSE;
+	if (fib->m->policy.tracking[IP4][0])
+		r.flags |= XFIB_L3IF_DEFRAG4;
+	if (fib->m->policy.tracking[IP6][0])
+		r.flags |= XFIB_L3IF_DEFRAG6;
 	return r;
 }
 

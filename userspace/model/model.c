@@ -210,6 +210,53 @@ static int apply_link6(struct model *m, const struct event *ev, struct link *lin
 	return 0;
 }
 
+static struct link *link_new(struct model *m, __u32 ifindex)
+{
+	struct link *link = calloc(1, sizeof(*link));
+
+	if (!link) {
+		m->wanted |= 1u << NL_LINKS;
+		return NULL;
+	}
+	link->ifindex = ifindex;
+	link->forwarding4 = link->forwarding6 = link->rp_filter = -1;
+	link->ignore_linkdown4 = link->ignore_linkdown6 = -1;
+	link->fib.port = -1;
+	HASH_ADD_INT(m->links, ifindex, link);
+	link->reborn = has_legs(m, ifindex);
+	if (link->reborn)
+		settle_begin(m, &link->settle);
+	/* Its settings were told before the device was. */
+	m->wanted |= 1u << NL_NETCONF4 | 1u << NL_NETCONF6;
+	return link;
+}
+
+/* What a full message says of a device, `was` the one before. */
+static void set_link(struct model *m, const struct event *ev, struct link *link,
+		     const struct link_event *was)
+{
+	const struct link_event *e = &ev->link;
+
+	link->ev = *e;
+	if (was->ifindex && conf_overtaken(m, NL_LINKS, ev, IP6, e->ifindex, CONF_IP6)) {
+		link->ev.ip6 = was->ip6;
+		link->ev.has_ip6_conf = was->has_ip6_conf;
+	} else {
+		set_ip6(m, ev, link);
+	}
+	/* A new MTU becomes IPv6's too, but only after this message was made (addrconf_notify()). */
+	if (was->mtu && was->mtu != e->mtu)
+		link->ev.ip6.mtu = e->mtu;
+	if (!e->has_ip4_conf)
+		return;
+	set_conf(m, NL_LINKS, ev, IP4, e->ifindex, CONF_FORWARDING, e->ip4.forwarding,
+		 &link->forwarding4);
+	set_conf(m, NL_LINKS, ev, IP4, e->ifindex, CONF_RP_FILTER, e->ip4.rp_filter,
+		 &link->rp_filter);
+	set_conf(m, NL_LINKS, ev, IP4, e->ifindex, CONF_LINKDOWN,
+		 e->ip4.ignore_routes_with_linkdown, &link->ignore_linkdown4);
+}
+
 static int apply_link(struct model *m, const struct event *ev)
 {
 	const struct link_event *e = &ev->link;
@@ -229,42 +276,12 @@ static int apply_link(struct model *m, const struct event *ev)
 			link_remove(m, link);
 		return 0;
 	}
-	if (!link) {
-		link = calloc(1, sizeof(*link));
-		if (!link) {
-			m->wanted |= 1u << NL_LINKS;
-			return -ENOMEM;
-		}
-		link->ifindex = ifindex;
-		link->forwarding4 = link->forwarding6 = link->rp_filter = -1;
-		link->ignore_linkdown4 = link->ignore_linkdown6 = -1;
-		link->fib.port = -1;
-		HASH_ADD_INT(m->links, ifindex, link);
-		link->reborn = has_legs(m, ifindex);
-		if (link->reborn)
-			settle_begin(m, &link->settle);
-		/* Its settings were told before the device was. */
-		m->wanted |= 1u << NL_NETCONF4 | 1u << NL_NETCONF6;
-	}
+	if (!link)
+		link = link_new(m, ifindex);
+	if (!link)
+		return -ENOMEM;
 	was = link->ev;
-	link->ev = *e;
-	if (was.ifindex && conf_overtaken(m, NL_LINKS, ev, IP6, ifindex, CONF_IP6)) {
-		link->ev.ip6 = was.ip6;
-		link->ev.has_ip6_conf = was.has_ip6_conf;
-	} else {
-		set_ip6(m, ev, link);
-	}
-	/* A new MTU becomes IPv6's too, but only after this message was made (addrconf_notify()). */
-	if (was.mtu && was.mtu != e->mtu)
-		link->ev.ip6.mtu = e->mtu;
-	if (e->has_ip4_conf) {
-		set_conf(m, NL_LINKS, ev, IP4, ifindex, CONF_FORWARDING, e->ip4.forwarding,
-			 &link->forwarding4);
-		set_conf(m, NL_LINKS, ev, IP4, ifindex, CONF_RP_FILTER, e->ip4.rp_filter,
-			 &link->rp_filter);
-		set_conf(m, NL_LINKS, ev, IP4, ifindex, CONF_LINKDOWN,
-			 e->ip4.ignore_routes_with_linkdown, &link->ignore_linkdown4);
-	}
+	set_link(m, ev, link, &was);
 	link->generation = m->table[NL_LINKS].generation;
 	/* Going down it takes routes with it. Coming up it finds those gone whose last leg went meanwhile. */
 	if (was.ifindex && was.up != e->up)

@@ -90,60 +90,54 @@ __u32 rib_node_find(const struct rib *rib, struct addr prefix, unsigned int len,
 	return n;
 }
 
-int rib_node_get(struct rib *rib, struct addr prefix, unsigned int len, __u32 *out, __u8 *above)
+/*
+ * Puts a new node at *link, where nothing is or a node that is not above it: over that, or beside it under
+ * a fork. 0: the pool is full.
+ */
+static __u32 node_insert(struct rib *rib, __u32 *link, struct addr prefix, unsigned int len)
 {
-	__u32 parent = RIB_ROOT, n, leaf, fork;
+	__u32 old = *link, leaf = node_new(rib, prefix, len), fork;
 	unsigned int common;
-	__u8 first = RIB_NO_TABLE;
-	__u32 *link;
 
-	if (!len) {
-		*out = RIB_ROOT;
-		*above = first;
+	if (!leaf)
+		return 0;
+	if (!old) {
+		*link = leaf;
+		return leaf;
+	}
+	common = addr_common(prefix, rib->node[old].prefix);
+	if (common >= len) {
+		rib->node[leaf].child[addr_bit(rib->node[old].prefix, len)] = old;
+		*link = leaf;
+		return leaf;
+	}
+	fork = node_new(rib, addr_mask(prefix, common), common);
+	if (!fork) {
+		node_free(rib, leaf);
 		return 0;
 	}
-	for (;;) {
-		first = lower(first, rib->node[parent].first);
-		link = &rib->node[parent].child[addr_bit(prefix, rib->node[parent].len)];
+	rib->node[fork].child[addr_bit(prefix, common)] = leaf;
+	rib->node[fork].child[addr_bit(rib->node[old].prefix, common)] = old;
+	*link = fork;
+	return leaf;
+}
+
+int rib_node_get(struct rib *rib, struct addr prefix, unsigned int len, __u32 *out, __u8 *above)
+{
+	__u8 first = RIB_NO_TABLE;
+	__u32 n = RIB_ROOT, *link = NULL;
+
+	while (n && rib->node[n].len < len &&
+	       prefix_covers(rib->node[n].prefix, rib->node[n].len, prefix)) {
+		first = lower(first, rib->node[n].first);
+		link = &rib->node[n].child[addr_bit(prefix, rib->node[n].len)];
 		n = *link;
-		if (!n)
-			break;
-		common = addr_common(prefix, rib->node[n].prefix);
-		if (common >= rib->node[n].len && rib->node[n].len <= len) {
-			if (rib->node[n].len == len) {
-				*out = n;
-				*above = first;
-				return 0;
-			}
-			parent = n;
-			continue;
-		}
-		break;
 	}
-	leaf = node_new(rib, prefix, len);
-	if (!leaf)
+	if (!n || rib->node[n].len != len || !addr_equal(rib->node[n].prefix, prefix))
+		n = node_insert(rib, link, prefix, len);
+	if (!n)
 		return -ENOSPC;
-	if (n) {
-		common = common < len ? common : len;
-		if (common == len) {
-			/* The new prefix covers the node that stands in its place. */
-			rib->node[leaf].child[addr_bit(rib->node[n].prefix, len)] = n;
-		} else {
-			fork = node_new(rib, addr_mask(prefix, common), common);
-			if (!fork) {
-				node_free(rib, leaf);
-				return -ENOSPC;
-			}
-			rib->node[fork].child[addr_bit(prefix, common)] = leaf;
-			rib->node[fork].child[addr_bit(rib->node[n].prefix, common)] = n;
-			*link = fork;
-			*out = leaf;
-			*above = first;
-			return 0;
-		}
-	}
-	*link = leaf;
-	*out = leaf;
+	*out = n;
 	*above = first;
 	return 0;
 }

@@ -347,6 +347,38 @@ static bool custom_local(const struct model *m, const struct route_event *route)
 	return true;
 }
 
+/* The node that the event speaks of, made if it is to hold a route. 0: there is none, and none is wanted. */
+static int node_of(struct model *m, const struct event *ev, __u32 *node, __u8 *above)
+{
+	const struct route_event *route = &ev->route;
+	struct rib *rib = &m->rib[route->family];
+
+	if (!ev->del)
+		return rib_node_get(rib, route->dst, route->dst_len, node, above);
+	*node = rib_node_find(rib, route->dst, route->dst_len, above);
+	return 0;
+}
+
+/* Returns 1 if nothing has changed, 0, -ENOMEM, -ENOSPC. */
+static int change_route(struct model *m, const struct event *ev, __u32 node, struct rib_route *id,
+			struct path_key *key)
+{
+	enum family family = ev->route.family;
+	struct path *path;
+
+	if (ev->del) {
+		route_del(m, &m->rib[family], node, id, key);
+		return 0;
+	}
+	path = path_get(&m->paths, key);
+	if (!path) {
+		m->wanted |= 1u << dump_of(family);
+		return -ENOMEM;
+	}
+	id->path = path->index;
+	return route_add(m, &m->rib[family], node, id, path, ev);
+}
+
 int model_apply_route(struct model *m, const struct event *ev)
 {
 	const struct route_event *route = &ev->route;
@@ -363,7 +395,6 @@ int model_apply_route(struct model *m, const struct event *ev)
 	const struct rib_node at = { .prefix = route->dst, .len = route->dst_len };
 	struct path_key_buf buf;
 	struct path_key *key;
-	struct path *path;
 	__u64 mark;
 	__u32 node;
 	__u8 above;
@@ -384,30 +415,18 @@ int model_apply_route(struct model *m, const struct event *ev)
 	}
 	if (!ev->dump)
 		touch(m, route->family, mark);
-	if (ev->del) {
+	if (ev->del)
 		touch(m, route->family, gone_mark(mark, key));
-		node = rib_node_find(rib, route->dst, route->dst_len, &above);
-		if (!node)
-			return 0;
-	} else {
-		err = rib_node_get(rib, route->dst, route->dst_len, &node, &above);
-		if (err)
-			return no_room(m, route->family);
-	}
+	err = node_of(m, ev, &node, &above);
+	if (err)
+		return no_room(m, route->family);
+	if (!node)
+		return 0;
 	if (!ev->dump)
 		doubt_order(m, rib, node, &id);
-	if (ev->del) {
-		route_del(m, rib, node, &id, key);
-		err = 0;
-	} else {
-		path = path_get(&m->paths, key);
-		if (!path) {
-			m->wanted |= 1u << table;
-			return -ENOMEM;
-		}
-		id.path = path->index;
-		err = route_add(m, rib, node, &id, path, ev);
-	}
+	err = change_route(m, ev, node, &id, key);
+	if (err == -ENOMEM)
+		return err;
 	if (!ev->dump) {
 		doubt_order(m, rib, node, &id);
 		keep_order(rib, node, &id);

@@ -32,6 +32,9 @@ struct hostpolicy {
 	unsigned int absent; /* bits of enum table */
 	struct classifier ask[CLASSIFIERS];
 	unsigned int asks;
+	/* Rules are many: read again when they have changed, and then kept here. */
+	struct host_policy rules;
+	bool rules_known;
 	struct nl_buffer buffer; /* of notifications */
 };
 
@@ -88,18 +91,42 @@ int hostpolicy_fd(const struct hostpolicy *hp, enum policy_kind kind)
 	return s->changes ? mnl_socket_get_fd(s->changes) : -1;
 }
 
+static bool tracks(const struct host_policy *policy)
+{
+	return policy->tracking[IP4][0] || policy->tracking[IP6][0];
+}
+
+/* A plain rule more changes nothing; one less may, if some rule is not plain. */
+static bool is_rule_change(const struct hostpolicy *hp, const struct nlmsghdr *nlh)
+{
+	static struct host_policy scratch; /* large */
+
+	if (NFNL_MSG_TYPE(nlh->nlmsg_type) == NFT_MSG_DELRULE)
+		return tracks(&hp->rules);
+	memset(scratch.tracking, 0, sizeof(scratch.tracking));
+	return policy_parse_rule(nlh, &scratch) || tracks(&scratch);
+}
+
 /* Rules and set elements come and go by the thousand; the chain that holds them is what counts. */
-static bool is_change(enum policy_kind kind, __u16 type)
+static bool is_change(struct hostpolicy *hp, enum policy_kind kind, const struct nlmsghdr *nlh)
 {
 	if (kind != POLICY_NETFILTER)
 		return true;
-	if (NFNL_SUBSYS_ID(type) != NFNL_SUBSYS_NFTABLES)
+	if (NFNL_SUBSYS_ID(nlh->nlmsg_type) != NFNL_SUBSYS_NFTABLES)
 		return false;
-	switch (NFNL_MSG_TYPE(type)) {
-	case NFT_MSG_NEWTABLE:
+	switch (NFNL_MSG_TYPE(nlh->nlmsg_type)) {
+	case NFT_MSG_NEWRULE:
+	case NFT_MSG_DELRULE:
+		if (!is_rule_change(hp, nlh))
+			return false;
+		hp->rules_known = false;
+		return true;
 	case NFT_MSG_DELTABLE:
-	case NFT_MSG_NEWCHAIN:
 	case NFT_MSG_DELCHAIN:
+		hp->rules_known = false;
+		return true;
+	case NFT_MSG_NEWTABLE:
+	case NFT_MSG_NEWCHAIN:
 		return true;
 	default:
 		return false;
@@ -120,9 +147,12 @@ bool hostpolicy_drain(struct hostpolicy *hp, enum policy_kind kind)
 		if (len == -EAGAIN)
 			break;
 		/* What was lost may have been a change. */
-		changed |= len < 0;
+		if (len < 0) {
+			changed = true;
+			hp->rules_known = false;
+		}
 		nl_for_each_message(nlh, left, &hp->buffer, len)
-			changed |= is_change(kind, nlh->nlmsg_type);
+			changed |= is_change(hp, kind, nlh);
 	}
 	return changed;
 }
@@ -156,7 +186,7 @@ static int read_dump(struct nl_talk *talk, message_fn fn, void *arg)
 	}
 }
 
-enum table { CHAINS, HOOKS, POLICIES, QDISCS, FILTERS, TABLES };
+enum table { CHAINS, RULES, HOOKS, POLICIES, QDISCS, FILTERS, TABLES };
 
 static const struct {
 	enum policy_kind kind;
@@ -164,6 +194,7 @@ static const struct {
 	const char *module; /* that has it; NULL: none alone */
 } tables[TABLES] = {
 	[CHAINS] = { POLICY_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN, "nf_tables" },
+	[RULES] = { POLICY_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETRULE, "nf_tables" },
 	[HOOKS] = { POLICY_NETFILTER, NFNL_SUBSYS_HOOK << 8 | NFNL_MSG_HOOK_GET, "nfnetlink_hook" },
 	[POLICIES] = { POLICY_XFRM, XFRM_MSG_GETPOLICY, "xfrm_user" },
 	[QDISCS] = { POLICY_TC, RTM_GETQDISC, NULL },
@@ -244,6 +275,11 @@ static int on_chain(const struct nlmsghdr *nlh, void *arg)
 	return policy_parse_chain(nlh, arg);
 }
 
+static int on_rule(const struct nlmsghdr *nlh, void *arg)
+{
+	return policy_parse_rule(nlh, arg);
+}
+
 static void on_service(const char *line, enum family family, struct host_policy *policy)
 {
 	policy_parse_service(line, policy);
@@ -280,6 +316,25 @@ static void look_at_hooks(struct hostpolicy *hp, struct host_policy *policy)
 		policy_bpf_netfilter(policy);
 }
 
+/* What wants connections to be tracked, be it for the router's own: it is on the path of all packets. */
+static void look_at_rules(struct hostpolicy *hp, struct host_policy *policy)
+{
+	const struct nfgenmsg all = { .nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0 };
+	int err;
+
+	if (!hp->rules_known) {
+		memset(hp->rules.tracking, 0, sizeof(hp->rules.tracking));
+		/* Without notifications they are read every time. */
+		hp->rules_known = hp->source[POLICY_NETFILTER].changes;
+		err = dump(hp, RULES, &all, sizeof(all), on_rule, &hp->rules);
+		if (err) {
+			policy_unreadable(policy, POLICY_NETFILTER, "the rules of nf_tables", err);
+			hp->rules_known = false;
+		}
+	}
+	memcpy(policy->tracking, hp->rules.tracking, sizeof(policy->tracking));
+}
+
 static void look_at_netfilter(struct hostpolicy *hp, struct host_policy *policy)
 {
 	static const struct {
@@ -297,6 +352,7 @@ static void look_at_netfilter(struct hostpolicy *hp, struct host_policy *policy)
 	err = dump(hp, CHAINS, &all, sizeof(all), on_chain, policy);
 	if (err)
 		policy_unreadable(policy, POLICY_NETFILTER, "the chains of nf_tables", err);
+	look_at_rules(hp, policy);
 	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		err = read_lines(files[i].path, files[i].fn, files[i].family, policy);
 		if (err)
@@ -403,6 +459,7 @@ void hostpolicy_look(struct hostpolicy *hp, enum policy_kind kind, struct host_p
 	};
 
 	memset(policy->family, 0, sizeof(policy->family));
+	memset(policy->tracking, 0, sizeof(policy->tracking));
 	for (unsigned int i = 0; i < XFIB_PORTS; i++) {
 		struct port_policy *port = &policy->port[i];
 

@@ -21,8 +21,10 @@ struct port_policy {
 	char ingress[XFIB_REASON], egress[XFIB_REASON];
 };
 
+/* tracking: the kernel's connection tracking is on the path, which concerns fragments alone. */
 struct host_policy {
 	char family[FAMILIES][XFIB_REASON];
+	char tracking[FAMILIES][XFIB_REASON];
 	struct port_policy port[XFIB_PORTS];
 };
 

@@ -8,6 +8,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nf_tables_compat.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_hook.h>
 #include <linux/pkt_sched.h>
@@ -209,36 +210,178 @@ int policy_parse_chain(const struct nlmsghdr *nlh, struct host_policy *policy)
 	return err ? err : judge_chain(&c, policy);
 }
 
+/* --- rules that track connections -------------------------------------------------------------- */
+
+static bool is_one_of(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, list[i]))
+			return true;
+	return false;
+}
+#define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof(list[0]))
+
+/* Their init functions take no reference to conntrack (nf_ct_netns_get()) or defragmentation. */
+static bool expression_is_plain(const char *name)
+{
+	static const char *const plain[] = {
+		"immediate", "cmp",   "bitwise", "byteorder", "payload", "exthdr", "meta",
+		"lookup",    "range", "counter", "limit",     "quota",	 "log",	   "reject",
+		"numgen",    "hash",  "fib",	 "rt",	      "osf",	 "last",   "queue",
+		"dup",	     "fwd",   "secmark", "inner",     "tunnel",	 "xfrm",   "cgroup",
+	};
+
+	return IS_ONE_OF(name, plain);
+}
+
+/* The same of iptables' matches and targets, in rules that iptables-nft made. */
+static bool extension_is_plain(const char *name)
+{
+	static const char *const plain[] = {
+		"addrtype", "comment",	"dscp",	     "ecn",	"esp",	     "ah",	"frag",
+		"hl",	    "icmp",	"icmp6",     "iprange", "length",    "limit",	"hashlimit",
+		"mac",	    "mark",	"multiport", "owner",	"physdev",   "pkttype", "quota",
+		"recent",   "rt",	"sctp",	     "set",	"statistic", "string",	"tcp",
+		"tcpmss",   "time",	"tos",	     "ttl",	"u32",	     "udp",	"udplite",
+		"AUDIT",    "CLASSIFY", "DSCP",	     "HL",	"LOG",	     "MARK",	"NFLOG",
+		"NFQUEUE",  "RATEEST",	"REJECT",    "SET",	"TCPMSS",    "TOS",	"TTL",
+	};
+
+	return IS_ONE_OF(name, plain);
+}
+
+/* Objects of conntrack's: helpers, timeouts, expectations; and limits of connections, synproxies. */
+static bool object_is_plain(__u32 type)
+{
+	return type == NFT_OBJECT_COUNTER || type == NFT_OBJECT_QUOTA || type == NFT_OBJECT_LIMIT ||
+	       type == NFT_OBJECT_TUNNEL || type == NFT_OBJECT_SECMARK;
+}
+
+static const struct nlattr *find(const struct nlattr *nest, __u16 type)
+{
+	const struct nlattr *a;
+
+	if (!nest)
+		return NULL;
+	mnl_attr_for_each_nested(a, nest) {
+		if (mnl_attr_get_type(a) == type)
+			return a;
+	}
+	return NULL;
+}
+
+static bool expression_tracks(const struct nlattr *expression);
+
+/* A list of them is in a set's elements, or in a rule. */
+static bool any_tracks(const struct nlattr *list)
+{
+	const struct nlattr *a;
+
+	mnl_attr_for_each_nested(a, list) {
+		if (expression_tracks(a))
+			return true;
+	}
+	return false;
+}
+
+/* Statements that a rule makes for each element of a set. */
+static bool elements_track(const struct nlattr *data)
+{
+	const struct nlattr *one = find(data, NFTA_DYNSET_EXPR),
+			    *list = find(data, NFTA_DYNSET_EXPRESSIONS);
+
+	return (one && expression_tracks(one)) || (list && any_tracks(list));
+}
+
+/* What nobody knows may need it. */
+static bool expression_tracks(const struct nlattr *expression)
+{
+	const struct nlattr *name = find(expression, NFTA_EXPR_NAME);
+	const struct nlattr *data = find(expression, NFTA_EXPR_DATA), *a;
+	const char *text = name ? text_of(name) : NULL;
+
+	if (!text)
+		return true;
+	if (!strcmp(text, "dynset"))
+		return elements_track(data);
+	if (!strcmp(text, "match") || !strcmp(text, "target")) {
+		a = find(data, NFTA_MATCH_NAME); /* NFTA_TARGET_NAME is the same */
+		return !a || !text_of(a) || !extension_is_plain(text_of(a));
+	}
+	if (!strcmp(text, "objref")) {
+		a = find(data, NFTA_OBJREF_IMM_TYPE);
+		return a && (mnl_attr_validate(a, MNL_TYPE_U32) < 0 ||
+			     !object_is_plain(ntohl(mnl_attr_get_u32(a))));
+	}
+	return !expression_is_plain(text);
+}
+_Static_assert((int)NFTA_MATCH_NAME == (int)NFTA_TARGET_NAME, "one attribute for both");
+
+static void rule_found(__u8 family, const char *table, const char *chain,
+		       struct host_policy *policy)
+{
+	const char *word = family == NFPROTO_INET ? "inet" : family == NFPROTO_IPV4 ? "ip" : "ip6";
+
+	for (int f = 0; f < FAMILIES; f++)
+		if (family == NFPROTO_INET || (family == NFPROTO_IPV4) == (f == IP4))
+			found(policy->tracking[f], "nft chain %s %.30s %.30s tracks connections",
+			      word, table, chain);
+}
+
+int policy_parse_rule(const struct nlmsghdr *nlh, struct host_policy *policy)
+{
+	const char *table = NULL, *chain = NULL;
+	struct nfgenmsg header;
+	const struct nlattr *a;
+	bool tracks = false;
+
+	if (nlh->nlmsg_type != (NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE))
+		return 0;
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(header))
+		return -EBADMSG;
+	memcpy(&header, mnl_nlmsg_get_payload(nlh), sizeof(header));
+	if (header.nfgen_family != NFPROTO_IPV4 && header.nfgen_family != NFPROTO_IPV6 &&
+	    header.nfgen_family != NFPROTO_INET)
+		return 0;
+
+	mnl_attr_for_each(a, nlh, sizeof(header)) {
+		if (mnl_attr_get_type(a) == NFTA_RULE_TABLE)
+			table = text_of(a);
+		else if (mnl_attr_get_type(a) == NFTA_RULE_CHAIN)
+			chain = text_of(a);
+		else if (mnl_attr_get_type(a) == NFTA_RULE_EXPRESSIONS)
+			tracks = any_tracks(a);
+	}
+	if (!table || !chain)
+		return -EBADMSG;
+	if (tracks)
+		rule_found(header.nfgen_family, table, chain, policy);
+	return 0;
+}
+
 /* --- hooks of any other kind ---------------------------------------------------------------------- */
 
-/*
- * Conntrack and defragmentation are there for rules that are found by themselves, or for local
- * traffic; those of security modules act on marks that such rules set.
- */
+/* Those that come with connection tracking, by whatever it is wanted. */
+static bool hook_tracks(const char *function)
+{
+	static const char *const tracking[] = {
+		"ipv4_conntrack_in", "ipv6_conntrack_in", "ipv4_conntrack_defrag", "ipv6_defrag",
+		"nf_confirm",	     "ipv4_confirm",	  "ipv6_confirm",
+	};
+
+	return IS_ONE_OF(function, tracking);
+}
+
+/* Security modules act on marks that rules set, which are found by themselves. */
 static bool hook_is_harmless(const char *function)
 {
 	static const char *const harmless[] = {
-		"ipv4_conntrack_in",
-		"ipv6_conntrack_in",
-		"ipv4_conntrack_defrag",
-		"ipv6_defrag",
-		"nf_confirm",
-		"ipv4_confirm",
-		"ipv6_confirm",
-		"selinux_ip_forward",
-		"selinux_ip_postroute",
-		"selinux_ipv4_forward",
-		"selinux_ipv6_forward",
-		"selinux_ipv4_postroute",
-		"selinux_ipv6_postroute",
-		"apparmor_ip_postroute",
-		"ip_sabotage_in",
+		"selinux_ip_forward",	 "selinux_ip_postroute",   "selinux_ipv4_forward",
+		"selinux_ipv6_forward",	 "selinux_ipv4_postroute", "selinux_ipv6_postroute",
+		"apparmor_ip_postroute", "ip_sabotage_in",
 	};
 
-	for (unsigned int i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
-		if (!strcmp(function, harmless[i]))
-			return true;
-	return false;
+	return IS_ONE_OF(function, harmless);
 }
 
 /* Whether the hook is an nf_tables chain, which names itself better. */
@@ -259,6 +402,7 @@ int policy_parse_hook(const struct nlmsghdr *nlh, struct host_policy *policy)
 	const char *function = "of unknown name";
 	struct nfgenmsg header;
 	const struct nlattr *a;
+	enum family f;
 
 	if (nlh->nlmsg_type != (NFNL_SUBSYS_HOOK << 8 | NFNL_MSG_HOOK_GET))
 		return 0;
@@ -274,9 +418,11 @@ int policy_parse_hook(const struct nlmsghdr *nlh, struct host_policy *policy)
 		if (mnl_attr_get_type(a) == NFNLA_HOOK_FUNCTION_NAME && text_of(a))
 			function = text_of(a);
 	}
-	if (!hook_is_harmless(function))
-		found(policy->family[header.nfgen_family == NFPROTO_IPV6 ? IP6 : IP4],
-		      "netfilter hook %.64s is on the path", function);
+	f = header.nfgen_family == NFPROTO_IPV6 ? IP6 : IP4;
+	if (hook_tracks(function))
+		found(policy->tracking[f], "netfilter hook %.64s tracks connections", function);
+	else if (!hook_is_harmless(function))
+		found(policy->family[f], "netfilter hook %.64s is on the path", function);
 	return 0;
 }
 

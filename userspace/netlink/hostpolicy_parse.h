@@ -15,6 +15,8 @@
  * other types say nothing.
  */
 int policy_parse_chain(const struct nlmsghdr *nlh, struct host_policy *policy);
+/* A rule, wherever it stands, that makes the kernel track connections. */
+int policy_parse_rule(const struct nlmsghdr *nlh, struct host_policy *policy);
 int policy_parse_hook(const struct nlmsghdr *nlh, struct host_policy *policy);
 int policy_parse_xfrm(const struct nlmsghdr *nlh, struct host_policy *policy);
 

@@ -49,12 +49,13 @@ static void put_addr(struct nlmsghdr *nlh, __u16 type, enum family f, struct add
 
 /*
  * How the kernel says that it would not deliver such a packet. -EINVAL is a blackhole or a martian,
- * -EXDEV a source that the reverse path filter refuses.
+ * -EXDEV a source that the reverse path filter refuses. -EMSGSIZE: it has no words for the answer (IPv6
+ * multicast without a device).
  */
 static bool is_routing_error(int err)
 {
 	return err == -ENETUNREACH || err == -EHOSTUNREACH || err == -EACCES || err == -EINVAL ||
-	       err == -EXDEV;
+	       err == -EXDEV || err == -EMSGSIZE;
 }
 
 static void clear_answer(struct nl_answer *answer)

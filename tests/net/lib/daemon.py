@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """xfib in a router's namespace: the daemon as a process, and what `xfib -j` says about it."""
 
+import atexit
 import ctypes
 import json
 import os
@@ -13,6 +14,7 @@ from . import netns
 
 PIN_ROOT = "/sys/fs/bpf/xfib"
 RUN_ROOT = "/run/xfib"
+LOG_ROOT = "/tmp"
 
 
 def build_directory():
@@ -49,8 +51,13 @@ class Xfib:
         self.process = None
         self.marks = 0
         self.ended = False  # by us, not by itself
-        self.log_path = f"/tmp/{self.name}.log"
-        self.start()
+        self.log_path = f"{LOG_ROOT}/{self.name}.log"
+        atexit.register(self.close)  # for what interrupts close() itself
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def program(self, name):
         return os.path.abspath(os.path.join(build_directory(), name))
@@ -144,7 +151,7 @@ class Xfib:
         return None
 
     def close(self):
-        if self.process.poll() is None:
+        if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
             try:
@@ -157,12 +164,16 @@ class Xfib:
             shutil.rmtree(f"{root}/{self.name}", ignore_errors=True)
         if os.path.exists(self.log_path):
             os.unlink(self.log_path)
+        atexit.unregister(self.close)
 
 
 def sweep():
-    """Removes the pins of runs that were killed outright."""
-    for root in (PIN_ROOT, RUN_ROOT):
+    """Removes the pins, run directories and logs of runs that were killed outright."""
+    for root in (PIN_ROOT, RUN_ROOT, LOG_ROOT):
         for name in os.listdir(root) if os.path.isdir(root) else ():
             pid = name.removeprefix(netns.PREFIX).split("-")[0]
             if name.startswith(netns.PREFIX) and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
-                shutil.rmtree(f"{root}/{name}", ignore_errors=True)
+                if root == LOG_ROOT:
+                    os.unlink(f"{root}/{name}")
+                else:
+                    shutil.rmtree(f"{root}/{name}", ignore_errors=True)
