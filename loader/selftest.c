@@ -216,10 +216,10 @@ static const struct {
 	const char *prefix;
 	__u32 leaf;
 } routes[] = {
-	{ "10.0.0.0/24", NH_CONNECTED },    { "10.1.0.0/16", NH_GATEWAY },
-	{ "10.2.0.0/16", NH_GROUP },	    { "10.3.0.0/16", XFIB_PUNT_UNREACHABLE },
-	{ "2001:db8::/64", NH_CONNECTED },  { "2001:db8:1::/48", NH_GATEWAY },
-	{ "2001:db8:2::/48", NH_GROUP },    { "2001:db8:3::/48", XFIB_PUNT_UNREACHABLE },
+	{ "10.0.0.0/24", NH_CONNECTED },   { "10.1.0.0/16", NH_GATEWAY },
+	{ "10.2.0.0/16", NH_GROUP },	   { "10.3.0.0/16", XFIB_PUNT_UNREACHABLE },
+	{ "2001:db8::/64", NH_CONNECTED }, { "2001:db8:1::/48", NH_GATEWAY },
+	{ "2001:db8:2::/48", NH_GROUP },   { "2001:db8:3::/48", XFIB_PUNT_UNREACHABLE },
 };
 enum { ROUTES = sizeof(routes) / sizeof(*routes), TRIE_BYTES = 16384 };
 
@@ -236,7 +236,8 @@ static int fill_lpm(struct bpf_object *obj)
 			return -EINVAL;
 		key.prefixlen = XFIB_LPM_FIB_BITS + len;
 		addr_to_bytes(f, addr, key.addr);
-		if (bpf_map_update_elem(bpf_map__fd(object_find_map(obj, f == IP4 ? XFIB_MAP_lpm4 : XFIB_MAP_lpm6)),
+		if (bpf_map_update_elem(bpf_map__fd(object_find_map(obj, f == IP4 ? XFIB_MAP_lpm4
+										  : XFIB_MAP_lpm6)),
 					&key, &value, BPF_ANY))
 			return -errno;
 	}
@@ -284,8 +285,12 @@ static int fill_tries(struct bpf_object *obj)
 		memset(memory, 0, sizeof(memory));
 		root = 0;
 		rc = build_trie(f, memory, &root);
-		rc = rc ?: fill_flat(obj, f == IP4 ? XFIB_MAP_trie4 : XFIB_MAP_trie6, 0, memory, sizeof(memory));
-		rc = rc ?: fill_flat(obj, XFIB_MAP_trie_roots, XFIB_TRIE_ROOT(0, f) * sizeof(root), &root, sizeof(root));
+		rc = rc
+			     ?: fill_flat(obj, f == IP4 ? XFIB_MAP_trie4 : XFIB_MAP_trie6, 0,
+					  memory, sizeof(memory));
+		rc = rc
+			     ?: fill_flat(obj, XFIB_MAP_trie_roots,
+					  XFIB_TRIE_ROOT(0, f) * sizeof(root), &root, sizeof(root));
 	}
 	return rc;
 }

@@ -117,9 +117,11 @@ static struct addr cut(const struct table *t, struct addr a)
  */
 static struct item some_prefix(struct table *t)
 {
-	static const unsigned int len4[] = { 1, 8, 12, 15, 16, 17, 20, 22, 24, 24, 24, 25, 28, 31, 32, 32 };
-	static const unsigned int len6[] = { 3,	 16, 20, 28, 29, 32, 32, 36, 40, 44, 47,  48,  48,  48, 56,
-					     60, 63, 64, 64, 65, 80, 95, 96, 97, 112, 126, 127, 128, 128 };
+	static const unsigned int len4[] = { 1,	 8,  12, 15, 16, 17, 20, 22,
+					     24, 24, 24, 25, 28, 31, 32, 32 };
+	static const unsigned int len6[] = { 3,	 16, 20, 28, 29,  32,  32,  36,	 40, 44,
+					     47, 48, 48, 48, 56,  60,  63,  64,	 64, 65,
+					     80, 95, 96, 97, 112, 126, 127, 128, 128 };
 	struct item item = { .prefix = { draw(t), draw(t) } };
 
 	if (t->items && chance(t, 3)) {
@@ -200,7 +202,8 @@ static void check_at(const struct table *t, struct addr a)
 	if (range.leaf != want) {
 		char text[ADDR_STRLEN];
 
-		fail_msg("%s: leaf %u instead of %u", addr_format(t->family, a, text), range.leaf, want);
+		fail_msg("%s: leaf %u instead of %u", addr_format(t->family, a, text), range.leaf,
+			 want);
 	}
 	assert_true(range.first.hi < a.hi || (range.first.hi == a.hi && range.first.lo <= a.lo));
 	assert_true(range.last.hi > a.hi || (range.last.hi == a.hi && range.last.lo >= a.lo));
@@ -432,9 +435,11 @@ static void a_large_table_has_a_wide_root(void **state)
 	for (int f = 0; f < FAMILIES; f++) {
 		open_table(&t, f, 4, 16 * BYTES);
 		for (unsigned int i = 0; i < 20000; i++) {
-			struct item item = { .prefix = { (0x2000ull + i % 97) << 48 | (__u64)i << 32, 0 },
-					     .len = f == IP4 ? 32 : 48,
-					     .leaf = 64 + i % 50 };
+			struct item item = {
+				.prefix = { (0x2000ull + i % 97) << 48 | (__u64)i << 32, 0 },
+				.len = f == IP4 ? 32 : 48,
+				.leaf = 64 + i % 50
+			};
 
 			rib_set(&t, &item);
 			trie_update(&t.trie, item.prefix, item.len);
@@ -449,8 +454,10 @@ static void a_large_table_has_a_wide_root(void **state)
 			assert_int_equal(range.leaf, 64 + i % 50);
 		}
 		for (unsigned int i = 0; i < 20000; i++) {
-			struct item item = { .prefix = { (0x2000ull + i % 97) << 48 | (__u64)i << 32, 0 },
-					     .len = f == IP4 ? 32 : 48 };
+			struct item item = {
+				.prefix = { (0x2000ull + i % 97) << 48 | (__u64)i << 32, 0 },
+				.len = f == IP4 ? 32 : 48
+			};
 
 			rib_set(&t, &item);
 			update(&t, &item);
@@ -537,7 +544,8 @@ static __u32 walk(const struct table *t, struct addr a)
 		if (kind >= XFIB_TRIE_LEAVES)
 			return __atomic_load_n((const __u16 *)block + (key >> (64 - bits)),
 					       __ATOMIC_RELAXED);
-		entry = __atomic_load_n((const __u32 *)block + (key >> (64 - bits)), __ATOMIC_ACQUIRE);
+		entry = __atomic_load_n((const __u32 *)block + (key >> (64 - bits)),
+					__ATOMIC_ACQUIRE);
 		depth += bits;
 	}
 	return entry;

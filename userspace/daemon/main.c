@@ -34,7 +34,16 @@ static const char doc[] =
 	"attach` or an earlier xfibd, need not be named. xfibd stays in the foreground and logs to stderr; "
 	"`xfib status` shows what it does.";
 
-enum { OPT_ENGINE = 256, OPT_TRIE_MEMORY, OPT_ROUTES4, OPT_ROUTES6, OPT_HOLD, OPT_DROP_BLACKHOLE, OPT_ALLOW_BYPASS, OPT_RCVBUF };
+enum {
+	OPT_ENGINE = 256,
+	OPT_TRIE_MEMORY,
+	OPT_ROUTES4,
+	OPT_ROUTES6,
+	OPT_HOLD,
+	OPT_DROP_BLACKHOLE,
+	OPT_ALLOW_BYPASS,
+	OPT_RCVBUF
+};
 
 static const struct argp_option arg_options[] = {
 	{ "instance", 'n', "NAME", 0, "The instance (default: \"default\")", 0 },

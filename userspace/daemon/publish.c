@@ -219,9 +219,11 @@ static int target_open(struct publish *p, struct target *t, struct generation *g
 {
 	const struct engine_tables tables[FAMILIES] = {
 		[IP4] = { IP4, gen->fd[XFIB_MAP_lpm4], gen->trie4, gen->capacity.trie4,
-			  &gen->trie_roots[XFIB_TRIE_ROOT(0, 0)], &p->fib->m->rib[IP4], route_failed, p },
+			  &gen->trie_roots[XFIB_TRIE_ROOT(0, 0)], &p->fib->m->rib[IP4],
+			  route_failed, p },
 		[IP6] = { IP6, gen->fd[XFIB_MAP_lpm6], gen->trie6, gen->capacity.trie6,
-			  &gen->trie_roots[XFIB_TRIE_ROOT(0, 1)], &p->fib->m->rib[IP6], route_failed, p },
+			  &gen->trie_roots[XFIB_TRIE_ROOT(0, 1)], &p->fib->m->rib[IP6],
+			  route_failed, p },
 	};
 	int err = 0;
 

@@ -68,9 +68,10 @@ static void family_reasons(const struct daemon *d, enum family f, char reason[4]
 			ff->overflow, f == IP4 ? '4' : '6', ff->capacity);
 	room = publish_room(&d->publish, f);
 	if (room.markers)
-		snprintf(reason[n++], XFIB_REASON,
-			 "%llu parts found no room and stay in the kernel: more --trie-memory than %llu",
-			 room.markers, room.bytes / 1024);
+		snprintf(
+			reason[n++], XFIB_REASON,
+			"%llu parts found no room and stay in the kernel: more --trie-memory than %llu",
+			room.markers, room.bytes / 1024);
 	if (d->fib.starved)
 		snprintf(reason[n++], XFIB_REASON,
 			 "%u next hops found no room and stay in the kernel", d->fib.starved);

@@ -23,8 +23,8 @@ struct engine {
 	struct trie_pool pool;
 	struct trie trie;
 	__u32 bytes;
-	bool hold;    /* packets go by what was there before us */
-	bool all;     /* everything may have changed */
+	bool hold;     /* packets go by what was there before us */
+	bool all;      /* everything may have changed */
 	__u32 full_at; /* blocks that were in use when something found no room last */
 	__u32 queued;
 	struct queued queue[QUEUE];

@@ -8,8 +8,9 @@
 enum {
 	RANGES = 2 * XFIB_TRIE_RECORD_WORDS + 1, /* that a record holds */
 	RANGES_SHRINK = RANGES / 2 + 1,		 /* a table that fits so few becomes one */
-	BUDGET = 2048,	 /* RIB nodes to look at before a subtree is taken for too large for a record */
-	SKIP_MIN = 8,	 /* bits that a SKIP saves at least */
+	BUDGET =
+		2048, /* RIB nodes to look at before a subtree is taken for too large for a record */
+	SKIP_MIN = 8, /* bits that a SKIP saves at least */
 	SKIP_MAX = 63,
 	LOOK = 64, /* one update in so many looks at the width of all tables on its way */
 };
@@ -169,7 +170,7 @@ static struct slot descend(const struct rib *rib, struct slot at, unsigned int d
 
 /* The ranges of equal leaves in a slot, as far as 31 bits tell them apart. */
 struct ranges {
-	unsigned int n;	  /* above RANGES: too many */
+	unsigned int n; /* above RANGES: too many */
 	unsigned int budget;
 	__u32 start[RANGES + 1];
 	__u16 leaf[RANGES + 1];
@@ -197,8 +198,7 @@ static void range_begin(struct ranges *r, __u32 start, __u32 leaf)
 	r->n++;
 }
 
-static void ranges_node(const struct rib *rib, struct slot at, unsigned int depth,
-			struct ranges *r)
+static void ranges_node(const struct rib *rib, struct slot at, unsigned int depth, struct ranges *r)
 {
 	const struct rib_node *node = &rib->node[at.node], *child;
 	__u32 start = addr_window(node->prefix, depth) >> 33, leaf = leaf_of(node, at.leaf);
@@ -477,7 +477,8 @@ static void touched_slots(const struct place *p, unsigned int bits, const struct
 	*last = c->len < end ? *first + (1u << (end - c->len)) - 1 : *first;
 }
 
-static struct place place_in(const struct trie *t, const struct place *p, unsigned int bits, __u32 i)
+static struct place place_in(const struct trie *t, const struct place *p, unsigned int bits,
+			     __u32 i)
 {
 	__u64 top = (__u64)i << (64 - bits);
 	struct place in = {
@@ -498,7 +499,8 @@ static unsigned int shape(__u32 entry)
 }
 
 /* Returns whether some slot has got another shape, so that the table may have to. */
-static bool update_table(struct trie *t, __u32 *entry, const struct place *p, const struct change *c)
+static bool update_table(struct trie *t, __u32 *entry, const struct place *p,
+			 const struct change *c)
 {
 	unsigned int bits = XFIB_TRIE_BITS(XFIB_TRIE_KIND(*entry));
 	__u32 *table = block_at(t, *entry), first, last;
@@ -514,7 +516,8 @@ static bool update_table(struct trie *t, __u32 *entry, const struct place *p, co
 }
 
 /* False: a slot has become more than a leaf. */
-static bool update_leaves(struct trie *t, __u32 entry, const struct place *p, const struct change *c)
+static bool update_leaves(struct trie *t, __u32 entry, const struct place *p,
+			  const struct change *c)
 {
 	unsigned int bits = XFIB_TRIE_BITS(XFIB_TRIE_KIND(entry));
 	__u16 *leaf = block_at(t, entry);
@@ -647,7 +650,8 @@ static bool adopt(struct trie *t, __u32 entry, unsigned int depth)
 	if (is_skip(entry)) {
 		const struct xfib_trie_skip *skip = block_at(t, entry);
 
-		return skip->len && skip->len <= SKIP_MAX && adopt(t, skip->inside, depth + skip->len);
+		return skip->len && skip->len <= SKIP_MAX &&
+		       adopt(t, skip->inside, depth + skip->len);
 	}
 	if (!is_table(entry))
 		return true;

@@ -113,7 +113,8 @@ static bool skip_part(const struct trie_view *v, __u32 entry, __u64 key, struct 
 static bool record_part(const struct trie_view *v, __u32 entry, __u64 key, struct part *part)
 {
 	unsigned int words = XFIB_TRIE_KIND(entry) - XFIB_TRIE_RECORD;
-	const __u64 *word = block(v, entry, words * sizeof(*word) + (2 * words + 1) * sizeof(__u16));
+	const __u64 *word =
+		block(v, entry, words * sizeof(*word) + (2 * words + 1) * sizeof(__u16));
 	const __u16 *leaf = (const __u16 *)(word + words);
 	__u64 start = 0, end = 1ull << XFIB_TRIE_RECORD_BITS;
 	unsigned int i = 0;
