@@ -11,6 +11,7 @@
  *   check PATH MODE FILE		-> ok SENT DELIVERED KERNEL; each destination once, FILE: struct
  *					lookup_seen of each
  *   detach				leaves r0 to others
+ *   memory MIB				-> ok PICOSECONDS of a load from anywhere in there
  *
  * A path stands for a program of its own, attached to r0 for mode `wire`, and one copy a CPU that restores
  * its frames, for `live` and `dry`. CPUS: "1" or "0,1"; PACKETS are sent on each, and the time is that
@@ -28,6 +29,7 @@
 
 #include "common/cleanup.h"
 #include "lookup_bed.h"
+#include "memory.h"
 
 #define BATCH 64 /* packets between two runs of the receiver; its ring holds 256 */
 
@@ -289,13 +291,23 @@ static int verb_check(struct bed *bed, char **words)
 	return rc;
 }
 
+static int verb_memory(struct bed *bed, char **words)
+{
+	__u64 ps;
+	int rc = memory_latency(strtoul(words[0], NULL, 10) << 20, &ps);
+
+	if (!rc)
+		printf("ok %llu\n", ps);
+	return rc;
+}
+
 static const struct verb {
 	const char *name;
 	int words;
 	int (*act)(struct bed *bed, char **words);
 } verbs[] = {
 	{ "open", 3, verb_open },   { "list", 2, verb_list },	  { "run", 4, verb_run },
-	{ "check", 3, verb_check }, { "detach", 0, verb_detach },
+	{ "check", 3, verb_check }, { "detach", 0, verb_detach }, { "memory", 1, verb_memory },
 };
 
 static int act(struct bed *bed, char *line)

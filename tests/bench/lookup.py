@@ -38,7 +38,8 @@ from lookup_traffic import KINDS, Traffic, check, hand_over  # noqa: E402
 
 PATHS = ("floor", "trie", "lpm", "fib_lookup", "kernel")
 MODES = ("dry", "live", "wire")
-PARTS = ("restore", "ingress", "parse", "source", "lookup", "nexthop", "neighbour", "admit", "redirect", "rewrite", "count")
+PARTS = ("restore", "ingress", "parse", "source", "lookup", "nexthop", "neighbour", "admit", "redirect", "rewrite",
+         "count")
 ROUND_NS = 40e6              # how long a run should take ...
 PACKETS = 1 << 16, 1 << 20   # ... within these
 ATTEMPTS = 5                 # of a run that lost frames
@@ -63,7 +64,7 @@ class Bench:
 
     def __init__(self, arguments):
         self.arguments = arguments
-        self.cells = []
+        self.cells, self.memory = [], []
         self.sizes = {family: [] for family in arguments.families}
         self.parts = {}
         self.churn = self.started = None
@@ -76,10 +77,17 @@ class Bench:
         self.bed = Bed()
         try:
             with contextlib.closing(Runner(self.bed)) as self.runner:
+                self.look_at_memory()
                 for size in sizes:
                     self.table({family: some[:size] for family, some in full.items()}, size is None)
+                self.look_at_memory()
         finally:
             self.bed.close()
+
+    def look_at_memory(self):
+        self.memory.append(self.runner.memory())
+        print("\na load from anywhere in " + ", ".join(f"{size} MiB: {ns:.1f} ns" for size, ns in self.memory[-1].items()),
+              flush=True)
 
     def table(self, prefixes, is_full):
         """All cells of a table."""
@@ -109,7 +117,8 @@ class Bench:
                 self.churn = lookup_churn.measure(self.bed, self.runner, instances["trie"], self.traffic,
                                                   self.arguments.churn)
                 if self.churn["verify"]["mismatches"]:
-                    raise SystemExit(f"bench: after the updates xfib and the kernel differ: {self.churn['verify']['examples'][:1]}")
+                    raise SystemExit("bench: after the updates xfib and the kernel differ: "
+                                     f"{self.churn['verify']['examples'][:1]}")
 
     def open_paths(self, instance):
         self.runner.ask("open", "floor", "floor", instance.name)
@@ -130,7 +139,8 @@ class Bench:
     def check(self, gateways):
         for path in self.arguments.paths:
             for mode in self.arguments.modes:
-                wrong = mode != "dry" and check(self.runner, path, mode, gateways if path != "floor" else [None] * len(gateways))
+                expected = gateways if path != "floor" else [None] * len(gateways)
+                wrong = mode != "dry" and check(self.runner, path, mode, expected)
                 if wrong:
                     raise SystemExit(f"bench: {wrong}")
 
@@ -142,14 +152,16 @@ class Bench:
         packets = {path: self.warm(path, mode, cpus) for path in paths}
         for repetition in range(self.arguments.repetitions):
             for path in paths if repetition % 2 else reversed(paths):
-                run = self.run_once(path, mode, cpus, packets[path], f"{family} {routes} {traffic} {path} {mode} {cpus} CPUs")
+                what = f"{family} {routes} {traffic} {path} {mode} {cpus} CPUs"
+                run = self.run_once(path, mode, cpus, packets[path], what)
                 if run:
                     runs[path].append(run)
         fresh = [{**key, "path": path, "ns_per_packet": report.summary(some), "sent": sum(run[1] for run in some),
                   "delivered": sum(run[2] for run in some)} for path, some in runs.items() if some]
         self.cells += fresh
-        self.invalid += [f"{family} {routes} {traffic} {path} {mode} {cpus} CPUs: {len(some)} runs count, not "
-                         f"{self.arguments.repetitions}" for path, some in runs.items() if len(some) < self.arguments.repetitions]
+        wanted = self.arguments.repetitions
+        self.invalid += [f"{family} {routes} {traffic} {path} {mode} {cpus} CPUs: {len(some)} runs count, not {wanted}"
+                         for path, some in runs.items() if len(some) < wanted]
         report.show_cells(fresh)
         sys.stdout.flush()
 
@@ -249,7 +261,8 @@ def main():
         report.show_parts(bench.parts)
     report.show_figures(figures)
     write("lookup.json", bench.cells)
-    write("lookup-figures.json", {"kernel": os.uname().release, "figures": figures, "parts": bench.parts, "churn": bench.churn})
+    write("lookup-figures.json", {"kernel": os.uname().release, "memory_ns": bench.memory, "figures": figures,
+                                  "parts": bench.parts, "churn": bench.churn})
     for line in bench.invalid:
         print(f"bench: INVALID: {line}", file=sys.stderr)
     missed = [row for row in figures if row["reached"] is False]

@@ -26,15 +26,15 @@ class Cells:
 
 
 def show_cells(cells):
-    print(f"{'':5}{'routes':>8} {'traffic':8}{'mode':5}{'cpus':>4} {'path':11}{'ns a packet: min':>17}{'median':>8}{'max':>8}"
-          f"{'Mpps':>8}{'/ floor':>9}{'kernel /':>9}{'delivered':>11}")
+    print(f"{'':5}{'routes':>8} {'traffic':8}{'mode':5}{'cpus':>4} {'path':11}{'ns a packet: min':>17}{'median':>8}"
+          f"{'max':>8}{'Mpps':>8}{'/ floor':>9}{'kernel /':>9}{'delivered':>11}")
     found = Cells(cells)
     for cell in cells:
-        row = cell["family"], cell["routes"], cell["traffic"]
+        row, run = (cell["family"], cell["routes"], cell["traffic"]), (cell["mode"], cell["cpus"])
         times = cell["ns_per_packet"]
-        floor = found.ratio((*row, cell["path"], cell["mode"], cell["cpus"]), (*row, "floor", cell["mode"], cell["cpus"]))
-        kernel = found.ratio((*row, "kernel", cell["mode"], cell["cpus"]), (*row, cell["path"], cell["mode"], cell["cpus"]))
-        print(f"{row[0]:5}{row[1]:8} {row[2]:8}{cell['mode']:5}{cell['cpus']:4} {cell['path']:11}{times['min']:17.1f}"
+        floor = found.ratio((*row, cell["path"], *run), (*row, "floor", *run))
+        kernel = found.ratio((*row, "kernel", *run), (*row, cell["path"], *run))
+        print(f"{row[0]:5}{row[1]:8} {row[2]:8}{run[0]:5}{run[1]:4} {cell['path']:11}{times['min']:17.1f}"
               f"{times['median']:8.1f}{times['max']:8.1f}{1e3 / times['median']:8.2f}"
               f"{f'{floor:.2f}' if floor else '':>9}{f'{kernel:.2f}' if kernel else '':>9}{cell['delivered']:11}")
 

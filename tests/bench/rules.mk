@@ -15,7 +15,7 @@ $(TRAFFIC): $(B)/tests/bench/traffic.o $(B)/tests/bench/traffic.bpf.o
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $< -lbpf
 
-$(B)/tests/bench/lookup: $(B)/tests/bench/lookup.o $(B)/tests/bench/lookup_bed.o \
+$(B)/tests/bench/lookup: $(addprefix $(B)/tests/bench/,lookup.o lookup_bed.o memory.o) \
 		$(call objs,$(COMMON) $(LOADER) $(TRIE)) $(B)/loader/objects.o
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs libbpf libxdp libmnl) -lpthread
