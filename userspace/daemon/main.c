@@ -205,6 +205,7 @@ static int first_sync(struct daemon *d)
 		fib_adopt_end(&d->fib);
 	}
 	switch_finish(d);
+	switch_tables(d); /* if they have turned out too small */
 	fib_set_enabled(&d->fib, true);
 	daemon_commit(d);
 	d->synced_ms = (now_ns() - d->start_ns) / 1000000;

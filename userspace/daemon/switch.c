@@ -15,12 +15,15 @@ enum {
 };
 
 /*
- * Bytes for this many prefixes, a power of two. Internet tables take 8 bytes a prefix (IPv4) and 32 (IPv6),
- * and changes need room that is free again only after a grace period.
+ * Bytes for this many prefixes, a power of two. Internet tables take 8 bytes a prefix (IPv4) and 32 (IPv6);
+ * the fewer and the more scattered they are, the more each takes. Changes need room that is free again
+ * only after a grace period. What turns out too small grows.
  */
 static __u32 trie_bytes(const struct daemon *d, enum family f, __u64 prefixes)
 {
-	__u64 want = TRIE_BASE + prefixes * (f == IP4 ? 12 : 40), bytes = TRIE_BASE;
+	const __u64 few = prefixes * (f == IP4 ? 32 : 96);
+	const __u64 many = f == IP4 ? (4u << 20) + prefixes * 10 : (2u << 20) + prefixes * 40;
+	__u64 want = TRIE_BASE + (few < many ? few : many), bytes = TRIE_BASE;
 
 	if (prefixes >= TRIE_LARGE)
 		want += 512 << 10;
