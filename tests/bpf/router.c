@@ -77,15 +77,27 @@ static void *map_memory(struct router *r, const char *section, size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static int configure(struct router *r, const struct xfib_config *cfg)
+enum { TRIE_BYTES = 65536 };
+
+static int configure(struct router *r, const struct xfib_config *given)
 {
 	struct bpf_map *rodata = bpf_object__find_map_by_name(r->object, ".rodata");
+	const char *engine = getenv("ROUTER_ENGINE");
+	struct xfib_config cfg = *given;
+	__u32 bytes;
 	size_t size;
 	void *p = rodata ? (void *)bpf_map__initial_value(rodata, &size) : NULL;
 
-	if (!p || size != sizeof(*cfg))
+	if (!p || size != sizeof(cfg))
 		return -1;
-	memcpy(p, cfg, sizeof(*cfg));
+	r->compiled = engine && !strcmp(engine, "trie");
+	bytes = r->compiled ? TRIE_BYTES : 0;
+	cfg.trie_mask[0] = cfg.trie_mask[1] = bytes ? bytes - 1 : 0;
+	memcpy(p, &cfg, sizeof(cfg));
+	bpf_map__set_value_size(bpf_object__find_map_by_name(r->object, ".bss.trie4"),
+				bytes + XFIB_TRIE_PAD);
+	bpf_map__set_value_size(bpf_object__find_map_by_name(r->object, ".bss.trie6"),
+				bytes + XFIB_TRIE_PAD);
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(r->object, "lpm4"),
 				 ROUTER_ROUTES_MAX);
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(r->object, "lpm6"),
@@ -115,6 +127,12 @@ static int load(struct router *r, const char *path, const struct xfib_config *cf
 	r->ports = map_memory(r, ".bss.ports", XFIB_PORTS * sizeof(*r->ports));
 	r->l3ifs = map_memory(r, ".bss.l3ifs", XFIB_L3IFS * sizeof(*r->l3ifs));
 	r->own4 = map_memory(r, ".bss.own4", XFIB_OWN_BITS / 8);
+	r->trie_roots = map_memory(r, ".bss.trie_roots", XFIB_TRIE_ROOTS * sizeof(__u32));
+	r->trie[IP4] = map_memory(r, ".bss.trie4", r->compiled ? TRIE_BYTES : XFIB_TRIE_PAD);
+	r->trie[IP6] = map_memory(r, ".bss.trie6", r->compiled ? TRIE_BYTES : XFIB_TRIE_PAD);
+	for (int f = 0; f < FAMILIES && r->compiled && r->trie[f]; f++)
+		if (trie_pool_init(&r->pool[f], r->trie[f], TRIE_BYTES))
+			return -1;
 	r->nexthops = map_memory(r, ".bss.nexthops", XFIB_NEXTHOPS * sizeof(*r->nexthops));
 	r->members = map_memory(r, ".bss.members", XFIB_MEMBERS * sizeof(*r->members));
 	r->neighs = map_memory(r, ".bss.neighs", XFIB_NEIGHS * sizeof(*r->neighs));
@@ -125,12 +143,21 @@ static int load(struct router *r, const char *path, const struct xfib_config *cf
 		       : -1;
 }
 
+/* The tries' sizes are not those of their declaration: libbpf then makes the maps without BTF, and says so. */
+static int print(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level != LIBBPF_WARN || strstr(format, "Retrying without BTF"))
+		return 0;
+	return vfprintf(stderr, format, args);
+}
+
 struct router *router_new(const char *path, const struct xfib_config *cfg)
 {
 	struct router *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
+	libbpf_set_print(print);
 	r->cpus = libbpf_num_possible_cpus();
 	if (load(r, path, cfg)) {
 		router_free(r);
@@ -138,6 +165,17 @@ struct router *router_new(const char *path, const struct xfib_config *cfg)
 	}
 	router_reset(r);
 	return r;
+}
+
+static void free_fibs(struct router *r)
+{
+	for (int i = 0; i < XFIB_FIBS; i++)
+		for (int f = 0; f < FAMILIES; f++) {
+			if (r->fib[i][f])
+				rib_done(&r->fib[i][f]->rib);
+			free(r->fib[i][f]);
+			r->fib[i][f] = NULL;
+		}
 }
 
 static void unmap(void *p, size_t size)
@@ -154,6 +192,12 @@ void router_free(struct router *r)
 	unmap(r->ports, XFIB_PORTS * sizeof(*r->ports));
 	unmap(r->l3ifs, XFIB_L3IFS * sizeof(*r->l3ifs));
 	unmap(r->own4, XFIB_OWN_BITS / 8);
+	unmap(r->trie_roots, XFIB_TRIE_ROOTS * sizeof(__u32));
+	for (int f = 0; f < FAMILIES; f++) {
+		unmap(r->trie[f], r->compiled ? TRIE_BYTES : XFIB_TRIE_PAD);
+		trie_pool_done(&r->pool[f]);
+	}
+	free_fibs(r);
 	unmap(r->nexthops, XFIB_NEXTHOPS * sizeof(*r->nexthops));
 	unmap(r->members, XFIB_MEMBERS * sizeof(*r->members));
 	unmap(r->neighs, XFIB_NEIGHS * sizeof(*r->neighs));
@@ -169,8 +213,37 @@ static void set(int map, const void *key, const void *value)
 	assert_int_equal(bpf_map_update_elem(map, key, value, BPF_ANY), 0);
 }
 
+/* As the daemon's trie engine does it: the RIB first, then what is inside the prefix. */
+static void compile_route(struct router *r, __u32 fib, enum family f, struct addr addr,
+			  unsigned int len, __u32 value)
+{
+	struct router_fib **slot = &r->fib[fib][f];
+	__u32 node;
+	__u8 above;
+
+	if (!*slot) {
+		*slot = calloc(1, sizeof(**slot));
+		assert_non_null(*slot);
+		assert_int_equal(rib_init(&(*slot)->rib, f, ROUTER_ROUTES_MAX), 0);
+		(*slot)->trie =
+			(struct trie){ .pool = &r->pool[f],
+				       .rib = &(*slot)->rib,
+				       .root = &r->trie_roots[XFIB_TRIE_ROOT(fib, f == IP6)] };
+	}
+	assert_int_equal(rib_node_get(&(*slot)->rib, addr, len, &node, &above), 0);
+	(*slot)->rib.node[node].installed = 1;
+	(*slot)->rib.node[node].published = value;
+	trie_update(&(*slot)->trie, addr, len);
+	assert_int_equal((*slot)->trie.starved, 0);
+}
+
 static void route4(struct router *r, struct xfib_lpm4 key, __u32 value)
 {
+	if (r->compiled) {
+		compile_route(r, key.fib, IP4, addr_from_bytes(IP4, &key.addr),
+			      key.prefixlen - XFIB_LPM_FIB_BITS, value);
+		return;
+	}
 	set(r->lpm4, &key, &value);
 	assert_true(r->routes4_count < ROUTER_ROUTES_MAX);
 	r->routes4[r->routes4_count++] = key;
@@ -178,6 +251,11 @@ static void route4(struct router *r, struct xfib_lpm4 key, __u32 value)
 
 static void route6(struct router *r, struct xfib_lpm6 key, __u32 value)
 {
+	if (r->compiled) {
+		compile_route(r, key.fib, IP6, addr_from_bytes(IP6, key.addr),
+			      key.prefixlen - XFIB_LPM_FIB_BITS, value);
+		return;
+	}
 	set(r->lpm6, &key, &value);
 	assert_true(r->routes6_count < ROUTER_ROUTES_MAX);
 	r->routes6[r->routes6_count++] = key;
@@ -245,6 +323,15 @@ static void clear(struct router *r)
 	struct xfib_neigh4_key key4;
 	struct xfib_neigh6_key key6;
 
+	for (int i = 0; i < XFIB_FIBS; i++)
+		for (int f = 0; f < FAMILIES; f++)
+			if (r->fib[i][f])
+				trie_clear(&r->fib[i][f]->trie, 0);
+	for (int f = 0; f < FAMILIES && r->compiled; f++) {
+		buddy_close(&r->pool[f].blocks);
+		buddy_free(&r->pool[f].blocks);
+	}
+	free_fibs(r);
 	while (r->routes4_count)
 		bpf_map_delete_elem(r->lpm4, &r->routes4[--r->routes4_count]);
 	while (r->routes6_count)

@@ -17,6 +17,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "fib/trie.h"
 #include "abi.h"
 #include "pkt.h"
 
@@ -92,6 +93,8 @@ struct router {
 	struct xfib_port *ports;
 	struct xfib_l3if *l3ifs;
 	__u64 *own4;
+	__u32 *trie_roots;
+	void *trie[FAMILIES];
 	struct xfib_nexthop *nexthops;
 	struct xfib_nexthop *members;
 	struct xfib_neigh *neighs;
@@ -100,6 +103,13 @@ struct router {
 	struct xfib_lpm4 routes4[ROUTER_ROUTES_MAX];
 	struct xfib_lpm6 routes6[ROUTER_ROUTES_MAX];
 	__u32 routes4_count, routes6_count;
+	/* ROUTER_ENGINE=trie in the environment: the same prefixes compiled, and the LPM tries empty. */
+	bool compiled;
+	struct trie_pool pool[FAMILIES];
+	struct router_fib {
+		struct rib rib;
+		struct trie trie;
+	} *fib[XFIB_FIBS][FAMILIES];
 };
 
 /* Loads the object at `path`; NULL, with a line on stderr, if it cannot. */

@@ -4,7 +4,7 @@
 BPFTEST_COMMON := $(addprefix $(B)/tests/bpf/,pkt.o router.o expect.o)
 BPFTESTS       := $(patsubst %.c,$(B)/%,$(filter-out %/publication_test.c,$(wildcard tests/bpf/*_test.c)))
 
-$(BPFTESTS): $(B)/tests/bpf/%: $(B)/tests/bpf/%.o $(BPFTEST_COMMON)
+$(BPFTESTS): $(B)/tests/bpf/%: $(B)/tests/bpf/%.o $(BPFTEST_COMMON) $(call objs,$(TRIE) $(COMMON))
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libbpf)
 
@@ -22,14 +22,14 @@ BPFTEST_OBJS = $(B)/bpf/xfib.bpf.o $(B)/bpf/clock.bpf.o $(B)/tests/bpf/marks.bpf
 
 .PHONY: check-bpf
 check-bpf: $(BPFTESTS) $(BPFTEST_OBJS) ## golden packets and tables through the XDP program (root)
-	$(Q)for t in $(BPFTESTS); do $$t $(BPFTEST_OBJS) || exit 1; done
+	$(Q)for e in lpm trie; do for t in $(BPFTESTS); do ROUTER_ENGINE=$$e $$t $(BPFTEST_OBJS) || exit 1; done; done
 
 # By hand: are the tests sharp? (BPF_CC: see variant.sh.)
 .PHONY: mutants
 mutants: $(BPFTESTS) $(BPFTEST_OBJS) ## break the program in many ways and see that a test notices (root)
 	$(Q)B='$(B)' $(BPF_CC) tests/bpf/mutants.sh
 
-$(B)/tests/bpf/publication_test: $(addprefix $(B)/tests/bpf/,publication_test.o router.o pkt.o)
+$(B)/tests/bpf/publication_test: $(addprefix $(B)/tests/bpf/,publication_test.o router.o pkt.o) $(call objs,$(TRIE) $(COMMON))
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libbpf) -lpthread
 

@@ -28,6 +28,7 @@ struct set {
 
 static __u64 rng = 88172645463325252ull;
 static unsigned long differences;
+static unsigned int passed, failed;
 
 static __u64 draw(void)
 {
@@ -423,6 +424,18 @@ static void replay(const struct set *s, const struct options *o)
 	model_close(&m);
 }
 
+static void prove(void (*proof)(const struct set *s, const struct options *o), const struct set *s,
+		  const struct options *o)
+{
+	unsigned long before = differences;
+
+	proof(s, o);
+	if (differences == before)
+		passed++;
+	else
+		failed++;
+}
+
 /* --- the command line --------------------------------------------------------------------------------- */
 
 static const struct argp_option arg_options[] = {
@@ -481,13 +494,14 @@ int main(int argc, char **argv)
 		if (!s.n)
 			continue;
 		printf("IPv%c\n", f == IP4 ? '4' : '6');
-		all_agree(&s, &o);
-		changes_agree(&s, &o);
-		lives_on(&s, &o);
+		prove(all_agree, &s, &o);
+		prove(changes_agree, &s, &o);
+		prove(lives_on, &s, &o);
 		if (o.updates)
-			replay(&s, &o);
+			prove(replay, &s, &o);
 		free(s.p);
 	}
 	printf("%lu differences\n", differences);
-	return differences != 0;
+	printf("equality: %u passed, %u failed\n", passed, failed);
+	return failed != 0;
 }

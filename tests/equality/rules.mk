@@ -7,10 +7,10 @@ $(EQUALITY): $(call objs,$(wildcard tests/equality/*.c) $(COMMON) $(TRIE))
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ -lbpf
 
-.PHONY: check-equality check-equality-full
+.PHONY: check-equality equality-full
 check-equality: $(EQUALITY) $(B)/bpf/xfib.bpf.o ## do all lookups agree? (root)
 	$(Q)$< $(B)/bpf/xfib.bpf.o
 
-check-equality-full: $(EQUALITY) $(B)/bpf/xfib.bpf.o ## the same for minutes (root; TABLE=FILE UPDATES=FILE CHURN=N)
+equality-full: $(EQUALITY) $(B)/bpf/xfib.bpf.o ## the same for minutes (root; TABLE=FILE UPDATES=FILE CHURN=N)
 	$(Q)$< --full $(if $(TABLE),--table $(TABLE)) $(if $(UPDATES),--updates $(UPDATES)) \
 		$(if $(CHURN),--churn $(CHURN)) $(B)/bpf/xfib.bpf.o
