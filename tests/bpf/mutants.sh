@@ -89,7 +89,6 @@ mutants() {
 	rewrite.h  s/memcpy\(f->eth->h_dest, adj->lladdr.mac, ETH_ALEN\)/memcpy(f->eth->h_dest, adj->lladdr.mac, 4)/
 	fib4.h     s/\.fib = fib/.fib = 2/
 	fib4.h     s/XFIB_LPM_FIB_BITS \+ 32/XFIB_LPM_FIB_BITS + 24/
-	fib4.h     s/XFIB_LEAF\(\*value\)/*value/
 	fib6.h     s/\.fib = fib/.fib = 2/
 	fib6.h     s/XFIB_LPM_FIB_BITS \+ 128/XFIB_LPM_FIB_BITS + 64/
 	nexthop.h  s/leaf \? leaf : XFIB_NH_DEFAULT\(fib, ip6\)/leaf ? leaf : XFIB_NH_DEFAULT(fib, 0)/
@@ -176,12 +175,39 @@ mutants() {
 	xfib.bpf.c s/bpf_redirect_map\(&tx, adj.egress->port/bpf_redirect_map(\&tx, 63/
 	xfib.bpf.c s/verdict == XFIB_DROP_BLACKHOLE \? XDP_DROP : XDP_PASS/XDP_PASS/
 	xfib.bpf.c s/verdict == XFIB_DROP_BLACKHOLE \? XDP_DROP/verdict == XFIB_PUNT_BLACKHOLE ? XDP_DROP/
+	trie.h     s/key->hi << bits \| key->lo >> \(64 - bits\)/key->hi << bits/
+	trie.h     s/key->lo <<= bits/key->lo <<= 1/
+	trie.h     s/%0 &= 0xffff/%0 \&= 0x7ff/
+	trie.h     s/\(hi >> 33\)/(hi >> 34)/
+	trie.h     s/\| 0x8000000080000000ull, reached/, reached/
+	trie.h     s/if \(words > 1\)/if (words > 2)/
+	trie.h     s/if \(words > 2\)/if (words > 3)/
+	trie.h     s/if \(words > 3\)/if (words > 4)/
+	trie.h     s/if \(words > 4\)/if (words > 5)/
+	trie.h     s/ \+ \(__u32\)\(reached >> 32\)\) & 15/) \& 15/
+	trie.h     s/reached >> 32\)\) & 15/reached >> 32)) \& 7/
+	trie.h     s/\(words & 7\) \* 8/words * 4/
+	trie.h     s/kind >= XFIB_TRIE_LEAVES/kind > XFIB_TRIE_LEAVES/
+	trie.h     s/at \+ 2 \* i/at + 2 * (i ^ 1)/
+	trie.h     s/at \+ 4 \* i/at + 4 * (i ^ 1)/
+	trie.h     s/TRIE_STEPS = 34/TRIE_STEPS = 2/
+	trie.h     s/if \(kind > XFIB_TRIE_RECORD\)/if (kind > XFIB_TRIE_RECORD + 1)/
+	trie.h     s/\(key.hi \^ skip->bits\) >> \(64 - len\)/key.hi >> (64 - len)/
+	trie.h     s/\(key.hi \^ skip->bits\) >> \(64 - len\)/(key.hi ^ skip->bits) >> (63 - len)/
+	trie.h     s/return trie_leaf\(skip->outside\)/return trie_leaf(0)/
+	trie.h     s/trie_key_shift\(&key, len\)/trie_key_shift(\&key, len + 1)/
+	trie.h     s/trie_walk\(ip6, entry, key.hi, key.lo\)/trie_walk(ip6, entry, key.hi, 0)/
+	fib4.h     s/\(__u64\)bpf_ntohl\(addr\) << 32/(__u64)addr << 32/
+	fib4.h     s/trie_lookup\(fib, 0/trie_lookup(fib, 1/
+	fib6.h     s/bpf_ntohl\(addr\[0\]\) << 32/bpf_ntohl(addr[1]) << 32/
+	fib6.h     s/bpf_ntohl\(addr\[2\]\) << 32/bpf_ntohl(addr[3]) << 32/
+	fib6.h     s/trie_lookup\(fib, 1/trie_lookup(0, 1/
 	END
 }
 
 # mutant 'FILE EDIT': prints what became of it.
 mutant() {
-	local file edit dir t state=SURVIVED
+	local file edit dir t engine noticed=false state=SURVIVED
 	read -r file edit <<< "$1"
 	dir=$(mktemp -d)
 	echo "$edit" > "$dir/mutant.sed"
@@ -191,9 +217,21 @@ mutant() {
 	else
 		[ "$file" = nexthop.h ] && tests/bpf/variant.sh "$dir/marks.bpf.o" "$file" "$dir/mutant.sed" \
 			tests/bpf/marks.sed 2> /dev/null
+		case $file in
+		trie.h | fib4.h | fib6.h)
+			"$B/tests/equality/equality" --churn 0 "$dir/xfib.bpf.o" > "$dir/log" 2>&1 ||
+				state="killed by equality: $(tail -n 1 "$dir/log")"
+			;;
+		esac
 		for t in $tests; do
-			timeout 60 "$B/tests/bpf/${t}_test" "$dir/xfib.bpf.o" "$B/bpf/clock.bpf.o" "$dir/marks.bpf.o" \
-				> "$dir/log" 2>&1 && continue
+			[ "$state" = SURVIVED ] || break
+			for engine in lpm trie; do
+				ROUTER_ENGINE=$engine timeout 60 "$B/tests/bpf/${t}_test" "$dir/xfib.bpf.o" \
+					"$B/bpf/clock.bpf.o" "$dir/marks.bpf.o" > "$dir/log" 2>&1 && continue
+				noticed=true
+				break
+			done
+			$noticed || continue
 			state="killed by $t: $(grep '^\[  FAILED  \]' "$dir/log" | sed -n '1s/^\[  FAILED  \] //p')"
 			grep -q 'cannot load' "$dir/log" && state="killed by the verifier"
 			break

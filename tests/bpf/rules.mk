@@ -26,7 +26,7 @@ check-bpf: $(BPFTESTS) $(BPFTEST_OBJS) ## golden packets and tables through the 
 
 # By hand: are the tests sharp? (BPF_CC: see variant.sh.)
 .PHONY: mutants
-mutants: $(BPFTESTS) $(BPFTEST_OBJS) ## break the program in many ways and see that a test notices (root)
+mutants: $(BPFTESTS) $(BPFTEST_OBJS) $(EQUALITY) ## break the program in many ways and see that a test notices (root)
 	$(Q)B='$(B)' $(BPF_CC) tests/bpf/mutants.sh
 
 $(B)/tests/bpf/publication_test: $(addprefix $(B)/tests/bpf/,publication_test.o router.o pkt.o) $(call objs,$(TRIE) $(COMMON))

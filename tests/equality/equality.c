@@ -51,6 +51,13 @@ static double cpu_us(void)
 	return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
 }
 
+/* Few enough to be met often, and all over the ids that there are. */
+static __u32 some_leaf(void)
+{
+	return XFIB_NH_FIRST + chance(LEAVES) * 65;
+}
+_Static_assert(XFIB_NH_FIRST + LEAVES * 65 < XFIB_NH_LAST, "they are leaf ids");
+
 /* --- tables --------------------------------------------------------------------------------------- */
 
 static void add(struct set *s, struct addr addr, unsigned int len)
@@ -61,7 +68,7 @@ static void add(struct set *s, struct addr addr, unsigned int len)
 		if (!s->p)
 			exit(1);
 	}
-	s->p[s->n++] = (struct prefix){ addr_mask(addr, len), len, XFIB_NH_FIRST + chance(LEAVES) };
+	s->p[s->n++] = (struct prefix){ addr_mask(addr, len), len, some_leaf() };
 }
 
 /*
@@ -87,6 +94,11 @@ static void generate(struct set *s, unsigned int n)
 		if (s->family == IP4)
 			a.lo = 0;
 		add(s, a, len);
+		if (!chance(100))
+			for (unsigned int i = 16 << chance(5); i; i--) {
+				add(s, a, len);
+				a.hi += len <= 64 ? 1ull << (64 - len) : 0;
+			}
 		if (!chance(200))
 			for (unsigned int l = len; l <= family_bits(s->family); l += 1 + chance(3))
 				add(s, a, l);
@@ -262,7 +274,7 @@ static struct prefix change(struct set *s)
 {
 	struct prefix *p = &s->p[chance(s->n)];
 
-	p->leaf = p->leaf && chance(2) ? 0 : XFIB_NH_FIRST + chance(LEAVES);
+	p->leaf = p->leaf && chance(2) ? 0 : some_leaf();
 	return *p;
 }
 
@@ -405,7 +417,7 @@ static void replay(const struct set *s, const struct options *o)
 		if (line[1] != '\t' || prefix_parse(line + 2, &family, &p.addr, &p.len) ||
 		    family != s->family || !p.len)
 			continue;
-		p.leaf = line[0] == 'A' ? XFIB_NH_FIRST + chance(LEAVES) : 0;
+		p.leaf = line[0] == 'A' ? some_leaf() : 0;
 		model_put(&m, &p);
 		start = cpu_us();
 		bed_put(&bed, &p);
