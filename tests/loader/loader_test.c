@@ -335,9 +335,13 @@ static void an_instance_belongs_to_one_namespace(void **state)
 	struct instance *here = make(), *there = NULL;
 	char first[64], second[64];
 	unsigned int slot;
+	int kept;
 
 	strcpy(first, name);
 	attach(here, "v0", &slot);
+	/* The first one must not go with the last process that is in it: its instance would be left over. */
+	kept = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	assert_true(kept >= 0);
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
 	assert_int_equal(instance_open(name, &there, &err), -EREMOTE);
 	assert_non_null(strstr(err.text, "namespace"));
@@ -353,6 +357,7 @@ static void an_instance_belongs_to_one_namespace(void **state)
 	finish(there);
 	strcpy(name, first);
 	instance_free(here);
+	close(kept);
 }
 
 static void there_is_one_daemon(void **state)

@@ -69,11 +69,11 @@ static int parse_one(const struct nlmsghdr *nlh)
 {
 	int chain = policy_parse_chain(nlh, &policy), xfrm = policy_parse_xfrm(nlh, &policy);
 	int qdisc = policy_parse_qdisc(nlh, &policy, &ask), hook = policy_parse_hook(nlh, &policy);
-	int rule = policy_parse_rule(nlh, &policy);
+	int tracker = policy_parse_tracker(nlh, policy.tracking);
 
 	/* A message is of one kind. */
-	assert_true(!!chain + !!xfrm + !!qdisc + !!hook + !!rule <= 1);
-	return chain ?: xfrm ?: qdisc ?: hook ?: rule;
+	assert_true(!!chain + !!xfrm + !!qdisc + !!hook + !!tracker <= 1);
+	return chain ?: xfrm ?: qdisc ?: hook ?: tracker;
 }
 
 static void parse_copy(const struct nlmsghdr *nlh, __u32 len)
@@ -201,6 +201,18 @@ static void a_chain_beside_the_path_is_no_reason(void **state)
 	assert_ports("", "", "", "");
 }
 
+static void a_nat_chain_is_on_the_path_from_any_hook(void **state)
+{
+	struct nlmsghdr *nlh = chain(NFPROTO_IPV4, "fw", "c");
+	struct nlattr *hook = mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK);
+
+	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(NF_INET_LOCAL_OUT));
+	mnl_attr_nest_end(nlh, hook);
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_TYPE, "nat");
+	assert_int_equal(parse(nlh), 0);
+	assert_families("nft chain ip fw c is on the path", "");
+}
+
 static void a_chain_on_a_device_concerns_that_port_alone(void **state)
 {
 	assert_int_equal(parse_base_chain(NFPROTO_NETDEV, NF_NETDEV_EGRESS, "p1", NULL, false), 0);
@@ -263,7 +275,7 @@ static void a_chain_without_its_hook_number_is_malformed(void **state)
 	assert_families("", "");
 }
 
-/* --- rules that track connections -------------------------------------------------------------- */
+/* --- what tracks connections ---------------------------------------------------------------------- */
 
 /* One expression, and the name or type inside that tells it from others of its kind. */
 struct expression {
@@ -288,22 +300,40 @@ static void put_expression(struct nlmsghdr *nlh, __u16 type, const struct expres
 	mnl_attr_nest_end(nlh, one);
 }
 
-static int parse_rule(__u8 family, const struct expression *e)
+/* Of a rule the name is its chain's: all have their table and name in the same places. */
+static struct nlmsghdr *tracker(__u8 message_type, __u8 family, const char *name)
 {
 	const struct nfgenmsg header = { .nfgen_family = family };
-	const struct expression before = { "meta", NULL, 0 }, after = { "immediate", NULL, 0 };
 	struct nlmsghdr *nlh =
-		message(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, &header, sizeof(header));
+		message(NFNL_SUBSYS_NFTABLES << 8 | message_type, &header, sizeof(header));
+
+	_Static_assert((int)NFTA_RULE_TABLE == (int)NFTA_SET_TABLE &&
+			       (int)NFTA_RULE_TABLE == (int)NFTA_OBJ_TABLE &&
+			       (int)NFTA_RULE_CHAIN == (int)NFTA_SET_NAME &&
+			       (int)NFTA_RULE_CHAIN == (int)NFTA_OBJ_NAME,
+		       "the same places");
+	mnl_attr_put_strz(nlh, NFTA_RULE_TABLE, "fw");
+	mnl_attr_put_strz(nlh, NFTA_RULE_CHAIN, name);
+	return nlh;
+}
+
+static int parse_rule_as(__u8 message_type, __u8 family, const struct expression *e)
+{
+	const struct expression before = { "meta", NULL, 0 }, after = { "immediate", NULL, 0 };
+	struct nlmsghdr *nlh = tracker(message_type, family, "in");
 	struct nlattr *list;
 
-	mnl_attr_put_strz(nlh, NFTA_RULE_TABLE, "fw");
-	mnl_attr_put_strz(nlh, NFTA_RULE_CHAIN, "in");
 	list = mnl_attr_nest_start(nlh, NFTA_RULE_EXPRESSIONS);
 	put_expression(nlh, NFTA_LIST_ELEM, &before);
 	put_expression(nlh, NFTA_LIST_ELEM, e);
 	put_expression(nlh, NFTA_LIST_ELEM, &after);
 	mnl_attr_nest_end(nlh, list);
 	return parse(nlh);
+}
+
+static int parse_rule(__u8 family, const struct expression *e)
+{
+	return parse_rule_as(NFT_MSG_NEWRULE, family, e);
 }
 
 static void assert_tracking(const char *ip4, const char *ip6)
@@ -344,6 +374,11 @@ static void a_rule_that_tracks_connections_names_its_chain(void **state)
 				"nft chain inet fw in tracks connections");
 		nothing_found_yet();
 		assert_int_equal(parse_rule(NFPROTO_BRIDGE, &tracking[i]), 0);
+		assert_tracking("nft chain bridge fw in tracks connections",
+				"nft chain bridge fw in tracks connections");
+		nothing_found_yet();
+		assert_int_equal(parse_rule(NFPROTO_ARP, &tracking[i]), 0);
+		assert_int_equal(parse_rule(NFPROTO_NETDEV, &tracking[i]), 0);
 		assert_tracking("", "");
 	}
 }
@@ -355,11 +390,90 @@ static void a_plain_rule_is_no_reason(void **state)
 		{ "match", "tcp", 0 },	{ "target", "REJECT", 0 },
 		{ "dynset", NULL, 0 },	{ "dynset", "limit", 0 },
 		{ "objref", NULL, 0 },	{ "objref", NULL, NFT_OBJECT_COUNTER },
+		{ "socket", NULL, 0 },
 	};
 
 	for (unsigned int i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		assert_int_equal(parse_rule(NFPROTO_INET, &plain[i]), 0);
 	assert_tracking("", "");
+}
+
+static void a_rule_that_goes_tells_what_it_was(void **state)
+{
+	const struct expression ct = { "ct", NULL, 0 }, counter = { "counter", NULL, 0 };
+
+	assert_int_equal(parse_rule_as(NFT_MSG_DELRULE, NFPROTO_INET, &counter), 0);
+	assert_tracking("", "");
+	assert_int_equal(parse_rule_as(NFT_MSG_DELRULE, NFPROTO_IPV4, &ct), 0);
+	assert_tracking("nft chain ip fw in tracks connections", "");
+	assert_int_equal(parse(tracker(NFT_MSG_DELRULE, NFPROTO_IPV6, "mute")), 0);
+	assert_tracking("nft chain ip fw in tracks connections",
+			"nft chain ip6 fw mute tracks connections");
+}
+
+/* in_list: as a kernel says it that knows sets with more than one expression. */
+static int parse_set(const char *name, const struct expression *e, bool in_list)
+{
+	struct nlmsghdr *nlh = tracker(NFT_MSG_NEWSET, NFPROTO_IPV4, name);
+	struct nlattr *list;
+
+	mnl_attr_put_u32(nlh, NFTA_SET_FLAGS, htonl(NFT_SET_EVAL));
+	if (e && !in_list)
+		put_expression(nlh, NFTA_SET_EXPR, e);
+	if (e && in_list) {
+		list = mnl_attr_nest_start(nlh, NFTA_SET_EXPRESSIONS);
+		put_expression(nlh, NFTA_LIST_ELEM, &(struct expression){ "counter", NULL, 0 });
+		put_expression(nlh, NFTA_LIST_ELEM, e);
+		mnl_attr_nest_end(nlh, list);
+	}
+	return parse(nlh);
+}
+
+static void a_set_that_tracks_connections_names_itself(void **state)
+{
+	const struct expression connlimit = { "connlimit", NULL, 0 }, limit = { "limit", NULL, 0 };
+
+	assert_int_equal(parse_set("bare", NULL, false), 0);
+	assert_int_equal(parse_set("rates", &limit, false), 0);
+	assert_int_equal(parse_set("rates", &limit, true), 0);
+	assert_tracking("", "");
+	assert_int_equal(parse_set("one", &connlimit, false), 0);
+	assert_tracking("nft set ip fw one tracks connections", "");
+	nothing_found_yet();
+	assert_int_equal(parse_set("many", &connlimit, true), 0);
+	assert_tracking("nft set ip fw many tracks connections", "");
+}
+
+static int parse_object(__u8 family, const char *name, __u32 type)
+{
+	struct nlmsghdr *nlh = tracker(NFT_MSG_NEWOBJ, family, name);
+
+	if (type)
+		mnl_attr_put_u32(nlh, NFTA_OBJ_TYPE, htonl(type));
+	return parse(nlh);
+}
+
+static void an_object_that_tracks_connections_names_itself(void **state)
+{
+	static const __u32 plain[] = { NFT_OBJECT_COUNTER, NFT_OBJECT_QUOTA, NFT_OBJECT_LIMIT,
+				       NFT_OBJECT_TUNNEL, NFT_OBJECT_SECMARK };
+	static const __u32 tracking[] = { NFT_OBJECT_CT_HELPER,
+					  NFT_OBJECT_CONNLIMIT,
+					  NFT_OBJECT_CT_TIMEOUT,
+					  NFT_OBJECT_CT_EXPECT,
+					  NFT_OBJECT_SYNPROXY,
+					  99,
+					  0 };
+
+	for (unsigned int i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		assert_int_equal(parse_object(NFPROTO_INET, "o", plain[i]), 0);
+	assert_tracking("", "");
+	for (unsigned int i = 0; i < sizeof(tracking) / sizeof(tracking[0]); i++) {
+		nothing_found_yet();
+		assert_int_equal(parse_object(NFPROTO_INET, "o", tracking[i]), 0);
+		assert_tracking("nft object inet fw o tracks connections",
+				"nft object inet fw o tracks connections");
+	}
 }
 
 /* --- hooks of any other kind ---------------------------------------------------------------------- */
@@ -411,11 +525,17 @@ static void hooks_of_connection_tracking_concern_fragments(void **state)
 
 static void a_bpf_link_on_the_path_names_itself(void **state)
 {
-	policy_netfilter_link(&policy, 3, NFPROTO_IPV4, NF_INET_LOCAL_IN);
-	policy_netfilter_link(&policy, 4, NFPROTO_ARP, NF_INET_FORWARD);
-	assert_families("", "");
-	policy_netfilter_link(&policy, 5, NFPROTO_IPV6, NF_INET_FORWARD);
+	policy_netfilter_link(&policy, 3, NFPROTO_IPV4, NF_INET_LOCAL_IN, false);
+	policy_netfilter_link(&policy, 4, NFPROTO_ARP, NF_INET_FORWARD, true);
+	assert_tracking("", "");
+	policy_netfilter_link(&policy, 5, NFPROTO_IPV6, NF_INET_FORWARD, false);
 	assert_families("", "BPF link 5 on a netfilter hook is on the path");
+}
+
+static void a_bpf_link_that_defragments_concerns_fragments(void **state)
+{
+	policy_netfilter_link(&policy, 6, NFPROTO_IPV6, NF_INET_LOCAL_IN, true);
+	assert_tracking("", "BPF link 6 has the kernel defragment");
 }
 
 /* --- legacy tables, IPVS ----------------------------------------------------------------------------- */
@@ -683,6 +803,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_chain_on_the_path_names_itself),
 		TEST(a_chain_beside_the_path_is_no_reason),
+		TEST(a_nat_chain_is_on_the_path_from_any_hook),
 		TEST(a_chain_on_a_device_concerns_that_port_alone),
 		TEST(the_ingress_hook_of_inet_is_a_device_s),
 		TEST(a_device_may_be_given_by_its_prefix),
@@ -694,7 +815,11 @@ int main(void)
 		TEST(hooks_of_connection_tracking_concern_fragments),
 		TEST(a_rule_that_tracks_connections_names_its_chain),
 		TEST(a_plain_rule_is_no_reason),
+		TEST(a_rule_that_goes_tells_what_it_was),
+		TEST(a_set_that_tracks_connections_names_itself),
+		TEST(an_object_that_tracks_connections_names_itself),
 		TEST(a_bpf_link_on_the_path_names_itself),
+		TEST(a_bpf_link_that_defragments_concerns_fragments),
 		TEST(a_legacy_table_names_itself),
 		TEST(an_ipvs_service_names_itself),
 		TEST(an_ipvs_service_by_mark_may_be_of_either_family),

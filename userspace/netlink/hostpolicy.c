@@ -27,14 +27,20 @@ struct source {
 	struct mnl_socket *changes; /* NULL: no notifications */
 };
 
+/* Where connections may be tracked from. They are many, so each kind is read again when it changed. */
+enum tracker { RULES, SETS, OBJECTS, TRACKERS };
+
+struct trackers {
+	char tracking[FAMILIES][XFIB_REASON]; /* by one of this kind */
+	bool known;
+};
+
 struct hostpolicy {
 	struct source source[POLICY_KINDS];
 	unsigned int absent; /* bits of enum table */
 	struct classifier ask[CLASSIFIERS];
 	unsigned int asks;
-	/* Rules are many: read again when they have changed, and then kept here. */
-	struct host_policy rules;
-	bool rules_known;
+	struct trackers trackers[TRACKERS];
 	struct nl_buffer buffer; /* of notifications */
 };
 
@@ -91,46 +97,86 @@ int hostpolicy_fd(const struct hostpolicy *hp, enum policy_kind kind)
 	return s->changes ? mnl_socket_get_fd(s->changes) : -1;
 }
 
-static bool tracks(const struct host_policy *policy)
+static void forget_trackers(struct hostpolicy *hp)
 {
-	return policy->tracking[IP4][0] || policy->tracking[IP6][0];
+	for (int t = 0; t < TRACKERS; t++)
+		hp->trackers[t].known = false;
 }
 
-/* A plain rule more changes nothing; one less may, if some rule is not plain. */
-static bool is_rule_change(const struct hostpolicy *hp, const struct nlmsghdr *nlh)
+/* Of a family that none of its kind tracks. */
+static bool begins_to_track(const struct trackers *trackers, const struct nlmsghdr *nlh)
 {
-	static struct host_policy scratch; /* large */
+	char tracking[FAMILIES][XFIB_REASON] = {};
 
-	if (NFNL_MSG_TYPE(nlh->nlmsg_type) == NFT_MSG_DELRULE)
-		return tracks(&hp->rules);
-	memset(scratch.tracking, 0, sizeof(scratch.tracking));
-	return policy_parse_rule(nlh, &scratch) || tracks(&scratch);
+	if (policy_parse_tracker(nlh, tracking))
+		return true;
+	for (int f = 0; f < FAMILIES; f++)
+		if (tracking[f][0] && !trackers->tracking[f][0])
+			return true;
+	return false;
 }
 
-/* Rules and set elements come and go by the thousand; the chain that holds them is what counts. */
+/* It may have been the last one. */
+static bool ends_to_track(const struct trackers *trackers, const struct nlmsghdr *nlh)
+{
+	const struct trackers none = {};
+
+	if (!trackers->tracking[IP4][0] && !trackers->tracking[IP6][0])
+		return false;
+	/* Only of a rule it is told what it was. */
+	return NFNL_MSG_TYPE(nlh->nlmsg_type) != NFT_MSG_DELRULE || begins_to_track(&none, nlh);
+}
+
+static bool is_tracker_change(struct trackers *trackers, const struct nlmsghdr *nlh, bool gone)
+{
+	if (gone ? !ends_to_track(trackers, nlh) : !begins_to_track(trackers, nlh))
+		return false;
+	trackers->known = false;
+	return true;
+}
+
+/* Younger than the headers we build with (6.3). */
+enum { MSG_DESTROYRULE = 28, MSG_DESTROYSET, MSG_DESTROYSETELEM, MSG_DESTROYOBJ };
+
+/* Rules, sets and their elements come and go by the thousand, and few of them count. */
+static bool is_nft_change(struct hostpolicy *hp, const struct nlmsghdr *nlh)
+{
+	switch (NFNL_MSG_TYPE(nlh->nlmsg_type)) {
+	case NFT_MSG_NEWSETELEM:
+	case NFT_MSG_DELSETELEM:
+	case MSG_DESTROYSETELEM:
+	case NFT_MSG_NEWGEN:
+		return false;
+	case NFT_MSG_NEWRULE:
+		return is_tracker_change(&hp->trackers[RULES], nlh, false);
+	case NFT_MSG_DELRULE:
+	case MSG_DESTROYRULE:
+		return is_tracker_change(&hp->trackers[RULES], nlh, true);
+	case NFT_MSG_NEWSET:
+		return is_tracker_change(&hp->trackers[SETS], nlh, false);
+	case NFT_MSG_DELSET:
+	case MSG_DESTROYSET:
+		return is_tracker_change(&hp->trackers[SETS], nlh, true);
+	case NFT_MSG_NEWOBJ:
+		return is_tracker_change(&hp->trackers[OBJECTS], nlh, false);
+	case NFT_MSG_DELOBJ:
+	case MSG_DESTROYOBJ:
+		return is_tracker_change(&hp->trackers[OBJECTS], nlh, true);
+	case NFT_MSG_NEWTABLE:
+	case NFT_MSG_NEWCHAIN:
+	case NFT_MSG_DELCHAIN: /* its rules went before */
+		return true;
+	default:
+		forget_trackers(hp);
+		return true;
+	}
+}
+
 static bool is_change(struct hostpolicy *hp, enum policy_kind kind, const struct nlmsghdr *nlh)
 {
 	if (kind != POLICY_NETFILTER)
 		return true;
-	if (NFNL_SUBSYS_ID(nlh->nlmsg_type) != NFNL_SUBSYS_NFTABLES)
-		return false;
-	switch (NFNL_MSG_TYPE(nlh->nlmsg_type)) {
-	case NFT_MSG_NEWRULE:
-	case NFT_MSG_DELRULE:
-		if (!is_rule_change(hp, nlh))
-			return false;
-		hp->rules_known = false;
-		return true;
-	case NFT_MSG_DELTABLE:
-	case NFT_MSG_DELCHAIN:
-		hp->rules_known = false;
-		return true;
-	case NFT_MSG_NEWTABLE:
-	case NFT_MSG_NEWCHAIN:
-		return true;
-	default:
-		return false;
-	}
+	return NFNL_SUBSYS_ID(nlh->nlmsg_type) == NFNL_SUBSYS_NFTABLES && is_nft_change(hp, nlh);
 }
 
 bool hostpolicy_drain(struct hostpolicy *hp, enum policy_kind kind)
@@ -149,7 +195,7 @@ bool hostpolicy_drain(struct hostpolicy *hp, enum policy_kind kind)
 		/* What was lost may have been a change. */
 		if (len < 0) {
 			changed = true;
-			hp->rules_known = false;
+			forget_trackers(hp);
 		}
 		nl_for_each_message(nlh, left, &hp->buffer, len)
 			changed |= is_change(hp, kind, nlh);
@@ -186,7 +232,8 @@ static int read_dump(struct nl_talk *talk, message_fn fn, void *arg)
 	}
 }
 
-enum table { CHAINS, RULES, HOOKS, POLICIES, QDISCS, FILTERS, TABLES };
+/* Begins with enum tracker. */
+enum table { CHAINS = TRACKERS, HOOKS, POLICIES, QDISCS, FILTERS, TABLES };
 
 static const struct {
 	enum policy_kind kind;
@@ -195,6 +242,8 @@ static const struct {
 } tables[TABLES] = {
 	[CHAINS] = { POLICY_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN, "nf_tables" },
 	[RULES] = { POLICY_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETRULE, "nf_tables" },
+	[SETS] = { POLICY_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETSET, "nf_tables" },
+	[OBJECTS] = { POLICY_NETFILTER, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETOBJ, "nf_tables" },
 	[HOOKS] = { POLICY_NETFILTER, NFNL_SUBSYS_HOOK << 8 | NFNL_MSG_HOOK_GET, "nfnetlink_hook" },
 	[POLICIES] = { POLICY_XFRM, XFRM_MSG_GETPOLICY, "xfrm_user" },
 	[QDISCS] = { POLICY_TC, RTM_GETQDISC, NULL },
@@ -275,9 +324,11 @@ static int on_chain(const struct nlmsghdr *nlh, void *arg)
 	return policy_parse_chain(nlh, arg);
 }
 
-static int on_rule(const struct nlmsghdr *nlh, void *arg)
+static int on_tracker(const struct nlmsghdr *nlh, void *arg)
 {
-	return policy_parse_rule(nlh, arg);
+	struct trackers *trackers = arg;
+
+	return policy_parse_tracker(nlh, trackers->tracking);
 }
 
 static void on_service(const char *line, enum family family, struct host_policy *policy)
@@ -316,23 +367,33 @@ static void look_at_hooks(struct hostpolicy *hp, struct host_policy *policy)
 		policy_bpf_netfilter(policy);
 }
 
-/* What wants connections to be tracked, be it for the router's own: it is on the path of all packets. */
-static void look_at_rules(struct hostpolicy *hp, struct host_policy *policy)
+static void read_trackers(struct hostpolicy *hp, enum tracker t, struct host_policy *policy)
 {
 	const struct nfgenmsg all = { .nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0 };
+	struct trackers *trackers = &hp->trackers[t];
 	int err;
 
-	if (!hp->rules_known) {
-		memset(hp->rules.tracking, 0, sizeof(hp->rules.tracking));
-		/* Without notifications they are read every time. */
-		hp->rules_known = hp->source[POLICY_NETFILTER].changes;
-		err = dump(hp, RULES, &all, sizeof(all), on_rule, &hp->rules);
-		if (err) {
-			policy_unreadable(policy, POLICY_NETFILTER, "the rules of nf_tables", err);
-			hp->rules_known = false;
-		}
+	memset(trackers->tracking, 0, sizeof(trackers->tracking));
+	err = dump(hp, (enum table)t, &all, sizeof(all), on_tracker, trackers);
+	if (err)
+		policy_unreadable(policy, POLICY_NETFILTER,
+				  "the rules, sets and objects of nf_tables", err);
+	/* Without notifications they are read every time. */
+	trackers->known = !err && hp->source[POLICY_NETFILTER].changes;
+}
+
+/* What wants connections to be tracked, be it for the router's own: it is on the path of all packets. */
+static void look_at_trackers(struct hostpolicy *hp, struct host_policy *policy)
+{
+	for (int t = 0; t < TRACKERS; t++) {
+		const struct trackers *trackers = &hp->trackers[t];
+
+		if (!trackers->known)
+			read_trackers(hp, t, policy);
+		for (int f = 0; f < FAMILIES; f++)
+			if (!policy->tracking[f][0])
+				memcpy(policy->tracking[f], trackers->tracking[f], XFIB_REASON);
 	}
-	memcpy(policy->tracking, hp->rules.tracking, sizeof(policy->tracking));
 }
 
 static void look_at_netfilter(struct hostpolicy *hp, struct host_policy *policy)
@@ -352,7 +413,7 @@ static void look_at_netfilter(struct hostpolicy *hp, struct host_policy *policy)
 	err = dump(hp, CHAINS, &all, sizeof(all), on_chain, policy);
 	if (err)
 		policy_unreadable(policy, POLICY_NETFILTER, "the chains of nf_tables", err);
-	look_at_rules(hp, policy);
+	look_at_trackers(hp, policy);
 	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		err = read_lines(files[i].path, files[i].fn, files[i].family, policy);
 		if (err)

@@ -8,13 +8,15 @@
 #include "hostpolicy_parse.h"
 
 enum { TCX_INGRESS = 46, TCX_EGRESS = 47 };
-enum { LINK_TYPE_NETFILTER = 10 };
+enum { LINK_TYPE_NETFILTER = 10, FLAG_DEFRAG = 1 };
 
 /* struct bpf_link_info, as far as it concerns a netfilter link. */
 union link_info {
 	struct {
 		__u32 type, id, prog_id, pad;
 		__u32 pf, hooknum;
+		__s32 priority;
+		__u32 flags;
 	};
 	__u8 room[256];
 };
@@ -47,7 +49,7 @@ static void look_at_link(__u32 id, struct host_policy *policy)
 
 	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) || info.type != LINK_TYPE_NETFILTER)
 		return;
-	policy_netfilter_link(policy, info.id, info.pf, info.hooknum);
+	policy_netfilter_link(policy, info.id, info.pf, info.hooknum, info.flags & FLAG_DEFRAG);
 }
 
 void policy_bpf_netfilter(struct host_policy *policy)

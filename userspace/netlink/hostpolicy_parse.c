@@ -77,6 +77,7 @@ struct chain {
 	const char *table, *name;
 	const struct nlattr *hook; /* NULL: not a base chain */
 	__u32 hooknum;
+	bool nat;
 };
 
 /* The hooks that a packet meets which is neither for this host nor from it. */
@@ -84,6 +85,12 @@ static bool hook_forwards(__u32 hooknum)
 {
 	return hooknum == NF_INET_PRE_ROUTING || hooknum == NF_INET_FORWARD ||
 	       hooknum == NF_INET_POST_ROUTING;
+}
+
+/* The first NAT chain, on whatever hook, puts NAT on all of them (nf_nat_register_fn()). */
+static bool chain_forwards(const struct chain *c)
+{
+	return c->nat || hook_forwards(c->hooknum);
 }
 
 static void chain_on_family(const struct chain *c, enum family family, const char *word,
@@ -155,17 +162,17 @@ static int judge_chain(const struct chain *c, struct host_policy *policy)
 {
 	switch (c->family) {
 	case NFPROTO_IPV4:
-		if (hook_forwards(c->hooknum))
+		if (chain_forwards(c))
 			chain_on_family(c, IP4, "ip", policy);
 		return 0;
 	case NFPROTO_IPV6:
-		if (hook_forwards(c->hooknum))
+		if (chain_forwards(c))
 			chain_on_family(c, IP6, "ip6", policy);
 		return 0;
 	case NFPROTO_INET:
 		if (c->hooknum == NF_INET_INGRESS)
 			return chain_on_devices(c, policy);
-		for (int f = 0; hook_forwards(c->hooknum) && f < FAMILIES; f++)
+		for (int f = 0; chain_forwards(c) && f < FAMILIES; f++)
 			chain_on_family(c, f, "inet", policy);
 		return 0;
 	case NFPROTO_NETDEV:
@@ -200,6 +207,9 @@ int policy_parse_chain(const struct nlmsghdr *nlh, struct host_policy *policy)
 		case NFTA_CHAIN_HOOK:
 			c.hook = a;
 			break;
+		case NFTA_CHAIN_TYPE:
+			c.nat = text_of(a) && !strcmp(text_of(a), "nat");
+			break;
 		}
 	}
 	if (!c.table || !c.name)
@@ -210,7 +220,7 @@ int policy_parse_chain(const struct nlmsghdr *nlh, struct host_policy *policy)
 	return err ? err : judge_chain(&c, policy);
 }
 
-/* --- rules that track connections -------------------------------------------------------------- */
+/* --- what tracks connections ---------------------------------------------------------------------- */
 
 static bool is_one_of(const char *name, const char *const *list, size_t n)
 {
@@ -221,14 +231,17 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
 }
 #define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof(list[0]))
 
-/* Their init functions take no reference to conntrack (nf_ct_netns_get()) or defragmentation. */
+/*
+ * Their init functions take no reference to conntrack (nf_ct_netns_get()) or to defragmentation
+ * (nf_defrag_ipv4_enable()). What is not listed may.
+ */
 static bool expression_is_plain(const char *name)
 {
 	static const char *const plain[] = {
 		"immediate", "cmp",   "bitwise", "byteorder", "payload", "exthdr", "meta",
 		"lookup",    "range", "counter", "limit",     "quota",	 "log",	   "reject",
 		"numgen",    "hash",  "fib",	 "rt",	      "osf",	 "last",   "queue",
-		"dup",	     "fwd",   "secmark", "inner",     "tunnel",	 "xfrm",   "cgroup",
+		"dup",	     "fwd",   "inner",	 "tunnel",    "xfrm",	 "socket",
 	};
 
 	return IS_ONE_OF(name, plain);
@@ -272,7 +285,7 @@ static const struct nlattr *find(const struct nlattr *nest, __u16 type)
 
 static bool expression_tracks(const struct nlattr *expression);
 
-/* A list of them is in a set's elements, or in a rule. */
+/* Of a rule, or of the elements of a set. */
 static bool any_tracks(const struct nlattr *list)
 {
 	const struct nlattr *a;
@@ -317,45 +330,121 @@ static bool expression_tracks(const struct nlattr *expression)
 }
 _Static_assert((int)NFTA_MATCH_NAME == (int)NFTA_TARGET_NAME, "one attribute for both");
 
-static void rule_found(__u8 family, const char *table, const char *chain,
-		       struct host_policy *policy)
-{
-	const char *word = family == NFPROTO_INET ? "inet" : family == NFPROTO_IPV4 ? "ip" : "ip6";
+/* Of a message about a rule, a set or an object. */
+struct tracker {
+	__u8 family; /* NFPROTO_* */
+	const char *what, *table, *name;
+	bool tracks;
+};
 
-	for (int f = 0; f < FAMILIES; f++)
-		if (family == NFPROTO_INET || (family == NFPROTO_IPV4) == (f == IP4))
-			found(policy->tracking[f], "nft chain %s %.30s %.30s tracks connections",
-			      word, table, chain);
+static void parse_rule(const struct nlattr *a, struct tracker *t)
+{
+	if (mnl_attr_get_type(a) == NFTA_RULE_TABLE)
+		t->table = text_of(a);
+	else if (mnl_attr_get_type(a) == NFTA_RULE_CHAIN)
+		t->name = text_of(a);
+	else if (mnl_attr_get_type(a) == NFTA_RULE_EXPRESSIONS)
+		t->tracks = any_tracks(a);
 }
 
-int policy_parse_rule(const struct nlmsghdr *nlh, struct host_policy *policy)
+/* What it is to do for each element takes the reference; the elements only copy it. */
+static void parse_set(const struct nlattr *a, struct tracker *t)
 {
-	const char *table = NULL, *chain = NULL;
+	if (mnl_attr_get_type(a) == NFTA_SET_TABLE)
+		t->table = text_of(a);
+	else if (mnl_attr_get_type(a) == NFTA_SET_NAME)
+		t->name = text_of(a);
+	else if (mnl_attr_get_type(a) == NFTA_SET_EXPR)
+		t->tracks = expression_tracks(a);
+	else if (mnl_attr_get_type(a) == NFTA_SET_EXPRESSIONS)
+		t->tracks = any_tracks(a);
+}
+
+static void parse_object(const struct nlattr *a, struct tracker *t)
+{
+	if (mnl_attr_get_type(a) == NFTA_OBJ_TABLE)
+		t->table = text_of(a);
+	else if (mnl_attr_get_type(a) == NFTA_OBJ_NAME)
+		t->name = text_of(a);
+	else if (mnl_attr_get_type(a) == NFTA_OBJ_TYPE)
+		t->tracks = mnl_attr_validate(a, MNL_TYPE_U32) < 0 ||
+			    !object_is_plain(ntohl(mnl_attr_get_u32(a)));
+}
+
+static const struct tracker_kind {
+	__u8 message;
+	const char *what;
+	void (*parse)(const struct nlattr *a, struct tracker *t);
+} tracker_kinds[] = {
+	{ NFT_MSG_NEWRULE, "chain", parse_rule },
+	{ NFT_MSG_DELRULE, "chain", parse_rule },
+	{ NFT_MSG_NEWSET, "set", parse_set },
+	{ NFT_MSG_NEWOBJ, "object", parse_object },
+};
+
+static const struct tracker_kind *tracker_kind_of(__u16 type)
+{
+	for (size_t i = 0; i < sizeof(tracker_kinds) / sizeof(tracker_kinds[0]); i++)
+		if (type == (NFNL_SUBSYS_NFTABLES << 8 | tracker_kinds[i].message))
+			return &tracker_kinds[i];
+	return NULL;
+}
+
+/* NULL: connections are not tracked there. */
+static const char *word_of_family(__u8 family)
+{
+	switch (family) {
+	case NFPROTO_IPV4:
+		return "ip";
+	case NFPROTO_IPV6:
+		return "ip6";
+	case NFPROTO_INET:
+		return "inet";
+	case NFPROTO_BRIDGE:
+		return "bridge";
+	default:
+		return NULL;
+	}
+}
+
+/* A bridge's connections are those of both families (nf_ct_netns_get()). */
+static void tracker_found(const struct tracker *t, const char *word,
+			  char tracking[FAMILIES][XFIB_REASON])
+{
+	if (t->family != NFPROTO_IPV6)
+		found(tracking[IP4], "nft %s %s %.30s %.30s tracks connections", t->what, word,
+		      t->table, t->name);
+	if (t->family != NFPROTO_IPV4)
+		found(tracking[IP6], "nft %s %s %.30s %.30s tracks connections", t->what, word,
+		      t->table, t->name);
+}
+
+int policy_parse_tracker(const struct nlmsghdr *nlh, char tracking[FAMILIES][XFIB_REASON])
+{
+	const struct tracker_kind *kind = tracker_kind_of(nlh->nlmsg_type);
 	struct nfgenmsg header;
 	const struct nlattr *a;
-	bool tracks = false;
+	struct tracker t = {};
+	const char *word;
 
-	if (nlh->nlmsg_type != (NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE))
+	if (!kind)
 		return 0;
 	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(header))
 		return -EBADMSG;
 	memcpy(&header, mnl_nlmsg_get_payload(nlh), sizeof(header));
-	if (header.nfgen_family != NFPROTO_IPV4 && header.nfgen_family != NFPROTO_IPV6 &&
-	    header.nfgen_family != NFPROTO_INET)
+	word = word_of_family(header.nfgen_family);
+	if (!word)
 		return 0;
-
-	mnl_attr_for_each(a, nlh, sizeof(header)) {
-		if (mnl_attr_get_type(a) == NFTA_RULE_TABLE)
-			table = text_of(a);
-		else if (mnl_attr_get_type(a) == NFTA_RULE_CHAIN)
-			chain = text_of(a);
-		else if (mnl_attr_get_type(a) == NFTA_RULE_EXPRESSIONS)
-			tracks = any_tracks(a);
-	}
-	if (!table || !chain)
+	t.family = header.nfgen_family;
+	t.what = kind->what;
+	/* A set tells only what it does. */
+	t.tracks = kind->parse != parse_set;
+	mnl_attr_for_each(a, nlh, sizeof(header))
+		kind->parse(a, &t);
+	if (!t.table || !t.name)
 		return -EBADMSG;
-	if (tracks)
-		rule_found(header.nfgen_family, table, chain, policy);
+	if (t.tracks)
+		tracker_found(&t, word, tracking);
 	return 0;
 }
 
@@ -426,11 +515,17 @@ int policy_parse_hook(const struct nlmsghdr *nlh, struct host_policy *policy)
 	return 0;
 }
 
-void policy_netfilter_link(struct host_policy *policy, __u32 id, __u32 pf, __u32 hooknum)
+void policy_netfilter_link(struct host_policy *policy, __u32 id, __u32 pf, __u32 hooknum,
+			   bool defrag)
 {
-	if (hook_forwards(hooknum) && (pf == NFPROTO_IPV4 || pf == NFPROTO_IPV6))
-		found(policy->family[pf == NFPROTO_IPV6 ? IP6 : IP4],
-		      "BPF link %u on a netfilter hook is on the path", id);
+	const enum family f = pf == NFPROTO_IPV6 ? IP6 : IP4;
+
+	if (pf != NFPROTO_IPV4 && pf != NFPROTO_IPV6)
+		return;
+	if (hook_forwards(hooknum))
+		found(policy->family[f], "BPF link %u on a netfilter hook is on the path", id);
+	if (defrag)
+		found(policy->tracking[f], "BPF link %u has the kernel defragment", id);
 }
 
 /* --- legacy tables, IPVS --------------------------------------------------------------------------- */

@@ -15,10 +15,14 @@
  * other types say nothing.
  */
 int policy_parse_chain(const struct nlmsghdr *nlh, struct host_policy *policy);
-/* A rule, wherever it stands, that makes the kernel track connections. */
-int policy_parse_rule(const struct nlmsghdr *nlh, struct host_policy *policy);
 int policy_parse_hook(const struct nlmsghdr *nlh, struct host_policy *policy);
 int policy_parse_xfrm(const struct nlmsghdr *nlh, struct host_policy *policy);
+
+/*
+ * As above, of what stands anywhere in nf_tables and makes the kernel track connections: a rule, one
+ * that goes too, a set or an object.
+ */
+int policy_parse_tracker(const struct nlmsghdr *nlh, char tracking[FAMILIES][XFIB_REASON]);
 
 /* A queueing discipline that is harmless unless filters are attached to it. */
 struct classifier {
@@ -30,8 +34,8 @@ int policy_parse_qdisc(const struct nlmsghdr *nlh, struct host_policy *policy, s
 void policy_tc_filter(struct host_policy *policy, const struct classifier *at);
 void policy_tc_program(struct host_policy *policy, __u32 ifindex, bool ingress);
 
-/* A BPF link on a netfilter hook. pf: NFPROTO_* */
-void policy_netfilter_link(struct host_policy *policy, __u32 id, __u32 pf, __u32 hooknum);
+/* A BPF link on a netfilter hook. pf: NFPROTO_*; defrag: it has the kernel defragment. */
+void policy_netfilter_link(struct host_policy *policy, __u32 id, __u32 pf, __u32 hooknum, bool defrag);
 
 /* Lines of /proc/net/ip_tables_names (or ip6_) and ip_vs. */
 void policy_parse_table(const char *line, enum family family, struct host_policy *policy);
