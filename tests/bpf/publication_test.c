@@ -25,9 +25,8 @@
 #include <linux/bpf.h>
 #include <pthread.h>
 #include <sched.h>
-#include <time.h>
 
-#include "router.h"
+#include "race.h"
 
 enum breakage {
 	BREAK_NOTHING,
@@ -51,14 +50,6 @@ struct run {
 	char example[120]; /* the first mixed frame */
 };
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
 /* --- slots and grace ------------------------------------------------------------------------------ */
 
 /*
@@ -80,25 +71,10 @@ static struct ring ring(const struct run *run, __u32 first, __u32 size, __u32 sm
 			      .no_grace = no_grace };
 }
 
-/* Returns when every program that was running has ended: see `grace` in bpf/maps.h. */
-static void wait_grace(const struct router *r)
-{
-	static int inner = -1;
-	__u32 zero = 0;
-
-	if (inner < 0)
-		inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "inner", sizeof(zero), sizeof(zero), 1,
-				       NULL);
-	if (bpf_map_update_elem(r->grace, &zero, &inner, BPF_ANY)) {
-		perror("grace");
-		abort();
-	}
-}
-
 static __u32 ring_next(struct ring *ring, const struct router *r)
 {
 	if (!ring->no_grace && ring->used % (ring->size / 2) == 0)
-		wait_grace(r);
+		race_wait_grace(r);
 	return ring->first + ring->used++ % ring->size;
 }
 
@@ -189,10 +165,10 @@ static void *nexthop_writer(void *arg)
 	double pause = run->breakage == BREAK_NO_GRACE ? 0 : STATE_SECONDS;
 
 	for (; !atomic_load(&run->stop); run->states++) {
-		double next = now() + pause;
+		double next = race_now() + pause;
 
 		publish_nexthop(run, &w, run->states);
-		while (now() < next)
+		while (race_now() < next)
 			;
 	}
 	return NULL;
@@ -345,15 +321,13 @@ static bool worked(const struct run *run)
 	return __atomic_load_n(&run->states, __ATOMIC_RELAXED) >= 1000 && run->forwarded >= 1000;
 }
 
-#define PATIENCE \
-	30 /* seconds; a broken rule shows in milliseconds, a busy machine may take longer */
-
 /* For some seconds, on a slow machine for longer; enough: stop at this many mixed frames. */
 static void read_for(struct run *run, struct probe *probes, int count, double seconds, __u64 enough)
 {
-	double start = now(), end = start + seconds;
+	double start = race_now(), end = start + seconds;
 
-	while (run->mixed < enough && (now() < end || (!worked(run) && now() < start + PATIENCE)))
+	while (run->mixed < enough &&
+	       (race_now() < end || (!worked(run) && race_now() < start + RACE_PATIENCE)))
 		for (int i = 0; i < 256; i++)
 			read_once(run, &probes[i % count]);
 }
@@ -386,29 +360,6 @@ static void probes_for_neighbour(struct probe *probes)
 
 /* --- runs ------------------------------------------------------------------------------------------ */
 
-static int pin(pthread_t thread, int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return pthread_setaffinity_np(thread, sizeof(set), &set);
-}
-
-/* Two CPUs of those that this process may use; -1 if there is only one. */
-static int two_cpus(int *cpus)
-{
-	static cpu_set_t allowed;
-	int n = 0;
-
-	if (!CPU_COUNT(&allowed))
-		sched_getaffinity(0, sizeof(allowed), &allowed);
-	for (int cpu = 0; cpu < CPU_SETSIZE && n < 2; cpu++)
-		if (CPU_ISSET(cpu, &allowed))
-			cpus[n++] = cpu;
-	return n == 2 ? 0 : -1;
-}
-
 static void prepare(struct run *run)
 {
 	router_reset(run->router);
@@ -423,7 +374,7 @@ static int run_for(struct run *run, const char *object, double seconds, __u64 en
 	pthread_t writer;
 	int cpus[2];
 
-	if (two_cpus(cpus))
+	if (race_cpus(cpus))
 		return -ENODEV;
 	run->router = router_new(object, ROUTER_CFG(.twin = 1));
 	if (!run->router)
@@ -434,10 +385,10 @@ static int run_for(struct run *run, const char *object, double seconds, __u64 en
 		probes_for_nexthop(probes);
 	else
 		probes_for_neighbour(probes);
-	pin(pthread_self(), cpus[1]);
+	race_pin(pthread_self(), cpus[1]);
 	pthread_create(&writer, NULL,
 		       run->scenario == SCENARIO_NEXTHOP ? nexthop_writer : neighbour_writer, run);
-	pin(writer, cpus[0]);
+	race_pin(writer, cpus[0]);
 	while (!__atomic_load_n(&run->states, __ATOMIC_RELAXED))
 		sched_yield();
 	read_for(run, probes, 4, seconds, enough);
@@ -487,7 +438,7 @@ static void must_break(enum scenario scenario, enum breakage breakage, int objec
 {
 	struct run run = { .scenario = scenario, .breakage = breakage };
 
-	check_ran(run_for(&run, options.objects[object], PATIENCE, 1));
+	check_ran(run_for(&run, options.objects[object], RACE_PATIENCE, 1));
 	report(&run, "broken on purpose");
 	assert_in_range(run.mixed, 1, UINT64_MAX);
 }

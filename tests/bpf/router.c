@@ -77,7 +77,7 @@ static void *map_memory(struct router *r, const char *section, size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-enum { TRIE_BYTES = 65536 };
+enum { TRIE_BYTES = 1 << 20 };
 
 static int configure(struct router *r, const struct xfib_config *given)
 {

@@ -2,7 +2,7 @@
 # The program itself, by BPF_PROG_TEST_RUN: needs root, no network and no device.
 
 BPFTEST_COMMON := $(addprefix $(B)/tests/bpf/,pkt.o router.o expect.o)
-BPFTESTS       := $(patsubst %.c,$(B)/%,$(filter-out %/publication_test.c,$(wildcard tests/bpf/*_test.c)))
+BPFTESTS       := $(patsubst %.c,$(B)/%,$(filter-out tests/bpf/publication_%,$(wildcard tests/bpf/*_test.c)))
 
 $(BPFTESTS): $(B)/tests/bpf/%: $(B)/tests/bpf/%.o $(BPFTEST_COMMON) $(call objs,$(TRIE) $(COMMON))
 	@echo "  LD      $@"
@@ -13,10 +13,12 @@ BPF_CC  := BPF_CC='$(CLANG) $(filter-out -MMD -MP,$(BPF_CFLAGS))'
 variant-marks := marks.sed
 variant-wide  := wide.sed
 variant-nokey := wide.sed nokey.sed
+variant-widetrie := widetrie.sed
+variant-file = $(if $(filter widetrie,$*),trie.h,nexthop.h)
 
 $(B)/tests/bpf/%.bpf.o: tests/bpf/variant.sh $(wildcard bpf/*.[hc] tests/bpf/*.sed)
 	@echo "  VARIANT $*"
-	$(Q)$(BPF_CC) tests/bpf/variant.sh $@ nexthop.h $(addprefix tests/bpf/,$(variant-$*))
+	$(Q)$(BPF_CC) tests/bpf/variant.sh $@ $(variant-file) $(addprefix tests/bpf/,$(variant-$*))
 
 BPFTEST_OBJS = $(B)/bpf/xfib.bpf.o $(B)/bpf/clock.bpf.o $(B)/tests/bpf/marks.bpf.o
 
@@ -29,15 +31,28 @@ check-bpf: $(BPFTESTS) $(BPFTEST_OBJS) ## golden packets and tables through the 
 mutants: $(BPFTESTS) $(BPFTEST_OBJS) $(EQUALITY) ## break the program in many ways and see that a test notices (root)
 	$(Q)B='$(B)' $(BPF_CC) tests/bpf/mutants.sh
 
-$(B)/tests/bpf/publication_test: $(addprefix $(B)/tests/bpf/,publication_test.o router.o pkt.o) $(call objs,$(TRIE) $(COMMON))
+RACE_COMMON := $(addprefix $(B)/tests/bpf/,race.o router.o pkt.o)
+RACES       := $(addprefix $(B)/tests/bpf/,publication_test publication_trie_test)
+
+$(RACES): %: %.o $(RACE_COMMON) $(call objs,$(TRIE) $(COMMON))
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libbpf) -lpthread
 
-PUBLICATION_OBJS = $(B)/bpf/xfib.bpf.o $(B)/tests/bpf/wide.bpf.o $(B)/tests/bpf/nokey.bpf.o
+# The same with a writer that publishes blocks before it writes them.
+RACE_SWAPPED := $(B)/tests/bpf/publication_trie_test-swapped
+
+$(RACE_SWAPPED): tests/unit/swapped.sed userspace/fib/trie.c $(B)/tests/bpf/publication_trie_test.o $(RACE_COMMON) $(call objs,$(filter-out %/trie.c,$(TRIE)) $(COMMON))
+	@echo "  LD      $@"
+	$(Q)sed -f $< userspace/fib/trie.c > $@.c && ! cmp -s userspace/fib/trie.c $@.c
+	$(Q)$(CC) $(ALL_CFLAGS) -iquote userspace/fib -o $@ $@.c $(filter %.o,$^) $(shell pkg-config --libs cmocka libbpf) -lpthread
+
+PUBLICATION_OBJS = $(addprefix $(B)/tests/bpf/,wide.bpf.o nokey.bpf.o widetrie.bpf.o)
 
 .PHONY: check-publication
-check-publication: $(B)/tests/bpf/publication_test $(PUBLICATION_OBJS) ## tables that change under a reader, on two CPUs (root)
-	$(Q)$< $(PUBLICATION_OBJS)
+check-publication: $(RACES) $(RACE_SWAPPED) $(B)/bpf/xfib.bpf.o $(PUBLICATION_OBJS) ## tables that change under a reader, on two CPUs (root)
+	$(Q)$(B)/tests/bpf/publication_test $(B)/bpf/xfib.bpf.o $(B)/tests/bpf/wide.bpf.o $(B)/tests/bpf/nokey.bpf.o
+	$(Q)$(B)/tests/bpf/publication_trie_test $(B)/bpf/xfib.bpf.o $(B)/tests/bpf/widetrie.bpf.o
+	$(Q)$(RACE_SWAPPED) --swapped $(B)/bpf/xfib.bpf.o $(B)/tests/bpf/widetrie.bpf.o
 
 .PHONY: check-traps
 check-traps: ## every trap of tests/TRAPS-COVERAGE.md has a test that exists, or a reason
