@@ -244,6 +244,19 @@ def test_a_port_of_another_instance_names_it(bare):
         bare.must(XFIB, "-n", bare.name, "detach", "--all")
 
 
+def test_removed_pins_are_told_once_with_what_to_do_and_that_works(bare):
+    bare.must(XFIB, "-n", bare.name, "attach", "p0", "p1")
+    shutil.rmtree(f"/sys/fs/bpf/xfib/{bare.name}/gen-1")
+    for argv in (["status"], ["route"], ["neigh"], ["lookup", "192.0.2.1"], ["verify"]):
+        result = bare.xfib(*argv)
+        assert result.returncode == 1
+        assert f"stop xfibd, xfib -n {bare.name} detach --all, start xfibd again" in one_line(result)
+    result = bare.xfib("detach", "--all")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert not os.path.exists(f"/sys/fs/bpf/xfib/{bare.name}") and not os.path.exists(f"/run/xfib/{bare.name}")
+    assert "xdp" not in bare.must("ip", "link", "show", "p0")
+
+
 # --- without a BPF file system ---------------------------------------------------------------------
 
 @pytest.mark.parametrize("argv", [[XFIB, "attach", "p0"], [XFIB, "status"], [XFIBD, "p0"]])
@@ -675,6 +688,18 @@ def test_the_daemons_tables_forward_as_the_kernel(live, dst):
     answer = router.json("lookup", dst, "iif", "p0")
     assert answer["verdict"] == "forwarded" and answer["agree"] is True
     assert answer["nexthop"]["dev"] == answer["kernel"]["dev"] == "p1"
+
+
+def test_all_reasons_of_an_interface_are_told_in_full(live):
+    router, _ = live
+    wanted = ("IPv4: net.ipv4.conf.p0.forwarding is 0; IPv6: net.ipv6.conf.p0.forwarding is 0; egress: its driver "
+              "cannot send XDP frames: the peer needs an XDP program or `ethtool -K PEER gro on`")
+    router.must("sysctl", "-qw", "net.ipv4.conf.p0.forwarding=0", "net.ipv6.conf.p0.forwarding=0")
+    try:
+        router.must("ethtool", "-K", "h0", "gro", "off")
+        eventually(lambda: router.json("status")["l3ifs"][0]["reason"] == wanted)
+    finally:
+        router.must("sysctl", "-qw", "net.ipv4.conf.p0.forwarding=1", "net.ipv6.conf.p0.forwarding=1")
 
 
 def test_stats_counts_what_is_forwarded(live):
