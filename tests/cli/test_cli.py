@@ -220,18 +220,33 @@ def test_what_can_be_no_name_of_an_interface_is_a_usage_error(bare, program, ifn
     assert "no name of an interface" in result.stderr
 
 
-def test_an_instance_of_a_namespace_that_is_gone_is_made_anew(bare):
-    bare.must(XFIB, "-n", bare.name, "attach", "p0")
+@pytest.mark.parametrize("argv, left", [(["attach", "p0"], ["p0"]), (["detach", "--all"], [])])
+def test_an_instance_of_a_namespace_that_is_gone_is_no_hindrance(bare, argv, left):
+    bare.must(XFIB, "-n", bare.name, "attach", "p0", "p1")
     subprocess.run(["ip", "netns", "del", bare.name], check=True)
     bare.make()
     deadline = time.monotonic() + 10
-    result = bare.xfib("attach", "p0")
+    result = bare.xfib("-j", *argv)
     while result.returncode and time.monotonic() < deadline:  # a namespace goes in its own time
         assert "another network namespace" in one_line(result) and "rm -r" in result.stderr
         time.sleep(0.2)
-        result = bare.xfib("attach", "p0")
-    assert result.returncode == 0, result.stderr
-    assert bare.xfib("detach", "--all").returncode == 0
+        result = bare.xfib("-j", *argv)
+    assert result.returncode == 0
+    assert f"removed instance '{bare.name}' of a network namespace that is gone" in one_line(result)
+    assert [port["ifname"] for port in json.loads(result.stdout)["ports"]] == left
+    bare.xfib("detach", "--all")
+    assert not os.path.exists(f"/sys/fs/bpf/xfib/{bare.name}")
+
+
+def test_an_instance_of_a_living_namespace_is_not_taken_over(bare):
+    bare.must(XFIB, "-n", bare.name, "attach", "p0")
+    for program, *argv in ([XFIBD], [XFIB, "detach", "--all"], [XFIB, "status"]):
+        result = subprocess.run(["unshare", "-n", "timeout", "10", program, "-n", bare.name, *argv],
+                                capture_output=True, text=True, check=False)
+        assert result.returncode == 1
+        assert "another network namespace" in one_line(result, os.path.basename(program) + ": ")
+    assert [port["ifname"] for port in bare.json("status")["ports"]] == ["p0"]
+    bare.must(XFIB, "-n", bare.name, "detach", "--all")
 
 
 def test_a_port_of_another_instance_names_it(bare):
