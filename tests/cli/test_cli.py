@@ -277,10 +277,13 @@ def test_removed_pins_are_told_once_with_what_to_do_and_that_works(bare):
 @pytest.mark.parametrize("argv", [[XFIB, "attach", "p0"], [XFIB, "status"], [XFIBD, "p0"]])
 def test_under_ip_netns_exec_it_says_what_to_use_instead(bare, argv):
     """It hides the BPF file system, and what is mounted there would be gone with the command."""
-    result = subprocess.run(["ip", "netns", "exec", bare.name, "timeout", "10", argv[0], "-n", bare.name, *argv[1:]],
+    result = subprocess.run(["ip", "netns", "exec", bare.name, "sh", "-c",
+                             '"$@"; status=$?; mountpoint -q /sys/fs/bpf && exit 9; exit $status', "sh",
+                             "timeout", "10", argv[0], "-n", bare.name, *argv[1:]],
                             capture_output=True, text=True, check=False)
     assert result.returncode == 1
-    assert "nsenter" in one_line(result, os.path.basename(argv[0]) + ": ")
+    where = "NAME" if argv[1] == "status" else bare.name
+    assert f"nsenter --net=/run/netns/{where}" in one_line(result, os.path.basename(argv[0]) + ": ")
     assert "xdp" not in bare.must("ip", "link", "show", "p0")
     assert not os.path.exists(f"/run/xfib/{bare.name}")
 
