@@ -338,6 +338,8 @@ struct xfib_counters {
 
 #define XFIB_IFNAMSIZ 16
 #define XFIB_REASON   160 /* one line for people */
+#define XFIB_REASONS  (3 * XFIB_REASON + 32) /* ... for IPv4, IPv6 and egress, each named */
+#define XFIB_ERROR    512 /* why something failed, and what to do about it */
 
 /* meta: one element. Written once by the loader when the instance is made, except `generation`. */
 struct xfib_meta {
@@ -360,7 +362,7 @@ struct xfib_intent {
 	__u8 attach;	  /* enum xfib_attach that the kernel granted */
 	__u8 reserved[2];
 	__u32 generation; /* the generation that the attached program reads */
-	char error[XFIB_REASON]; /* why it is not attached, "" if it is */
+	char error[XFIB_ERROR]; /* why it is not attached, "" if it is */
 };
 
 enum xfib_engine { XFIB_ENGINE_LPM, XFIB_ENGINE_TRIE };
@@ -385,7 +387,7 @@ struct xfib_l3if_status {
 	__u8 ip6;
 	__u8 egress; /* bool: other ports may send to it */
 	__u8 reserved[3];
-	char reason[XFIB_REASON]; /* why one of them is off, "" if all are on */
+	char reason[XFIB_REASONS]; /* why one of them is off, "" if all are on */
 };
 
 /* status: one element, mmapable, written by the daemon. Odd seq: being written, read again. */

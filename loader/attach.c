@@ -93,6 +93,8 @@ static int withdraw(const struct instance *instance, unsigned int slot, struct l
 	_cleanup_generation_ struct generation *gen = NULL;
 	int rc = generation_open(instance, instance->meta.generation, true, &gen, err);
 
+	if (rc == -ENOENT) /* their pins were removed: detaching is all that can be done */
+		return port_set_tx(instance, slot, 0);
 	if (rc)
 		return rc;
 	__atomic_store_n((__u64 *)&gen->ports[slot], 0, __ATOMIC_RELEASE);
@@ -255,10 +257,9 @@ static int settle(const struct instance *instance, unsigned int slot, enum xfib_
 static void remember_failure(const struct instance *instance, unsigned int slot,
 			     struct xfib_intent *intent, const struct load_error *err)
 {
-	if (!strncmp(intent->error, err->text, sizeof(intent->error) - 1))
+	if (!strcmp(intent->error, err->text))
 		return;
-	snprintf(intent->error, sizeof(intent->error), "%.*s", (int)sizeof(intent->error) - 1,
-		 err->text);
+	snprintf(intent->error, sizeof(intent->error), "%s", err->text);
 	(void)intent_write(instance, slot, intent);
 }
 

@@ -145,13 +145,15 @@ int generation_open(const struct instance *instance, unsigned int number, bool w
 	for (enum xfib_map i = 0; i < XFIB_MAP_COUNT; i++)
 		opened->fd[i] = -1;
 	rc = open_maps(instance->name, writable, opened);
-	if (rc)
+	if (rc == -ENOENT)
 		return load_fail(
-			err, rc, "cannot open table generation %u of instance '%s': %s%s", number,
-			instance->name, strerror(-rc),
-			rc == -ENOENT
-				? "; pins were removed: xfib detach --all, then start xfibd again"
-				: "");
+			err, rc,
+			"instance '%s' is damaged, pins of its tables are missing: stop xfibd, "
+			"xfib -n %s detach --all, start xfibd again",
+			instance->name, instance->name);
+	if (rc)
+		return load_fail(err, rc, "cannot open table generation %u of instance '%s': %s",
+				 number, instance->name, strerror(-rc));
 	*gen = TAKE_PTR(opened);
 	return 0;
 }

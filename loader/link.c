@@ -32,6 +32,11 @@ static void swap_name(const char *from, char a, char b, char to[static XFIB_IFNA
 	to[i] = '\0';
 }
 
+void link_pin_ifname(const char *pin, char ifname[static XFIB_IFNAMSIZ])
+{
+	swap_name(pin, ':', '.', ifname);
+}
+
 static void link_path(char path[static PATH_SIZE], const char *instance, const char *ifname)
 {
 	char leaf[32], pin[XFIB_IFNAMSIZ];
@@ -94,56 +99,76 @@ static int attach_fail(const struct link *link, int rc, struct load_error *err)
 			 strerror(-rc));
 }
 
-/* Whether the interface's program is the one that a link of this instance holds. */
-static bool holds(const char *instance, const char *ifname, __u32 prog_id)
+/* Whether a pinned link holds this program. */
+static bool holds(const char *path, __u32 prog_id)
 {
 	struct bpf_link_info info = {};
 	__u32 len = sizeof(info);
 	_cleanup_close_ int fd = -1;
-	char path[PATH_SIZE];
 
-	link_path(path, instance, ifname);
 	return !pin_open(path, true, &fd) && !bpf_obj_get_info_by_fd(fd, &info, &len) &&
 	       info.prog_id == prog_id;
 }
 
-/* Which instance has this port; false: none that is pinned here. */
-static bool find_owner(const char *ifname, __u32 prog_id, char owner[static 64])
+/* The port of an instance that has this program: its name is the one that the device had once. */
+static bool find_port(const char *instance, __u32 prog_id, char port[static XFIB_IFNAMSIZ])
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+	char path[PATH_SIZE];
+
+	path_instance(path, instance, "links");
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		link_pin_ifname(entry->d_name, port);
+		link_path(path, instance, port);
+		if (*entry->d_name != '.' && holds(path, prog_id))
+			return true;
+	}
+	return false;
+}
+
+/* Whose program it is; false: of no instance that is pinned here. */
+static bool find_owner(__u32 prog_id, char owner[static 64], char port[static XFIB_IFNAMSIZ])
 {
 	_cleanup_closedir_ DIR *dir = opendir(XFIB_PIN_ROOT);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		if (instance_name_ok(entry->d_name) && holds(entry->d_name, ifname, prog_id)) {
+		if (instance_name_ok(entry->d_name) && find_port(entry->d_name, prog_id, port)) {
 			snprintf(owner, 64, "%.63s", entry->d_name);
 			return true;
 		}
 	return false;
 }
 
-static int port_taken(const struct link *link, const char *owner, struct load_error *err)
+static int port_taken(const struct link *link, const char *owner, const char *port,
+		      struct load_error *err)
 {
-	return load_fail(err, -EBUSY, "%s is a port of instance '%s': xfib -n %s detach %s",
-			 link->ifname, owner, owner, link->ifname);
+	return load_fail(err, -EBUSY, "%s belongs to instance '%s': xfib -n %s detach %s",
+			 link->ifname, owner, owner, port);
 }
 
-/* Names what occupies the interface, if we may look. What to do stands first: it is cut last. */
+/* Names what occupies the interface, if we may look. */
 static int occupied(const struct link *link, __u32 prog_id, struct load_error *err)
 {
 	_cleanup_close_ int fd = bpf_prog_get_fd_by_id(prog_id);
 	struct bpf_prog_info info = {};
+	char owner[64], port[XFIB_IFNAMSIZ];
 	__u32 len = sizeof(info);
-	char owner[64];
 
-	if (find_owner(link->ifname, prog_id, owner))
-		return port_taken(link, owner, err);
+	if (find_owner(prog_id, owner, port))
+		return port_taken(link, owner, port, err);
 	if (fd >= 0)
 		(void)bpf_obj_get_info_by_fd(fd, &info, &len);
 	return load_fail(
 		err, -EBUSY,
-		"%s runs XDP program '%s' (id %u), remove it (ip link set dev %s xdp off): %s",
-		link->ifname, info.name, prog_id, link->ifname,
-		dispatcher_works() ? "libxdp cannot share with it" : "nothing can be shared here");
+		"%s runs XDP program '%s' (id %u)%s: remove it first, for example: ip link set "
+		"dev %s xdp off",
+		link->ifname, info.name, prog_id,
+		dispatcher_works() ? " that does not share the interface through libxdp"
+				   : " and this kernel or process cannot share an interface",
+		link->ifname);
 }
 
 /* --- what runs on an interface ------------------------------------------------------------------ */
@@ -203,11 +228,6 @@ static int xdp_query(int ifindex, struct xdp_state *state)
 }
 
 /* --- direct ------------------------------------------------------------------------------------ */
-
-void link_pin_ifname(const char *pin, char ifname[static XFIB_IFNAMSIZ])
-{
-	swap_name(pin, ':', '.', ifname);
-}
 
 static int direct_open(const struct instance *instance, const char *ifname, int *fd)
 {
@@ -312,7 +332,7 @@ int link_choose(const struct instance *instance, struct link *link, struct load_
 		return occupied(link, state.prog_id, err);
 	/* Side by side in a dispatcher the first one would have it all. */
 	if (dispatcher_owner(instance, link->ifindex, owner))
-		return port_taken(link, owner, err);
+		return port_taken(link, owner, link->ifname, err);
 	if (mode != link->mode)
 		return load_fail(
 			err, -EBUSY,

@@ -15,10 +15,11 @@
 
 #include "attach.h"
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "generation.h"
 #include "object.h"
-#include "port.h"
 #include "pin.h"
+#include "port.h"
 #include "preflight.h"
 
 #ifndef SO_NETNS_COOKIE
@@ -253,7 +254,8 @@ static int make_instance(const char *name, const struct capacity *capacity, stru
 
 /*
  * Whether an instance of another namespace is left over from one that is gone: nobody runs it, and the
- * devices of all its ports have vanished. The namespace's own identity cannot be asked for.
+ * devices of all its ports have vanished. A namespace cannot be asked for by its cookie. Of a port that shares
+ * its device it cannot be told: no link, only the device itself leads to the dispatcher.
  */
 static bool abandoned(const char *name)
 {
@@ -292,7 +294,11 @@ int instance_create(const char *name, const struct capacity *capacity, struct in
 	if (lock)
 		return lock;
 	rc = open_existing(name, true, instance, err);
-	if (rc != -ENOENT && !(rc == -EREMOTE && abandoned(name)))
+	if (rc == -EREMOTE && abandoned(name)) {
+		log_info("removed instance '%s' of a network namespace that is gone", name);
+		rc = -ENOENT;
+	}
+	if (rc != -ENOENT)
 		return rc;
 	rc = make_instance(name, capacity, err);
 	return rc ?: open_existing(name, true, instance, err);

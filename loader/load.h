@@ -29,7 +29,7 @@ enum xfib_map {
 
 /* One line for people, set by every loader function that fails: what, why, what to do. */
 struct load_error {
-	char text[256];
+	char text[XFIB_ERROR];
 };
 
 /* What a table generation is made for. */

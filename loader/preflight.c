@@ -6,6 +6,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
 #include <net/if.h>
@@ -75,10 +76,10 @@ static bool is_bpffs(void)
  * `ip netns exec NAME` mounts a fresh /sys for its command alone, with NAME for its source; the last line about
  * /sys is the mount that is seen.
  */
-static bool in_netns_exec(char name[static 64])
+static bool in_netns_exec(char name[static NAME_MAX + 1])
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/mountinfo", "re");
-	char line[1024], source[64], path[128];
+	char line[1024], source[NAME_MAX + 1], path[NAME_MAX + 32];
 	bool exec = false;
 
 	while (f && fgets(line, sizeof(line), f)) {
@@ -86,7 +87,7 @@ static bool in_netns_exec(char name[static 64])
 
 		if (!end || !strstr(line, " / /sys "))
 			continue;
-		exec = sscanf(end, " - sysfs %63s", source) == 1;
+		exec = sscanf(end, " - sysfs %255s", source) == 1;
 		snprintf(path, sizeof(path), "/run/netns/%s", source);
 		exec = exec && !access(path, F_OK);
 		if (exec)
@@ -97,23 +98,22 @@ static bool in_netns_exec(char name[static 64])
 
 bool preflight_in_netns_exec(void)
 {
-	char name[64];
+	char name[NAME_MAX + 1];
 
 	return !is_bpffs() && in_netns_exec(name);
 }
 
 int preflight_bpffs(struct load_error *err)
 {
-	char name[64];
+	char name[NAME_MAX + 1];
 
 	if (is_bpffs())
 		return 0;
 	if (in_netns_exec(name))
 		return load_fail(err, -ENOENT,
-				 "'ip netns exec %s' hides " BPFFS
-				 ", where the tables are kept: use "
+				 "'ip netns exec' hides " BPFFS ", where the tables are kept: use "
 				 "nsenter --net=/run/netns/%s instead",
-				 name, name);
+				 name);
 	if (mount("bpf", BPFFS, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
 		return load_fail(
 			err, -errno,

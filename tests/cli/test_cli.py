@@ -234,18 +234,33 @@ def test_what_can_be_no_name_of_an_interface_is_a_usage_error(bare, program, ifn
     assert "no name of an interface" in result.stderr
 
 
-def test_an_instance_of_a_namespace_that_is_gone_is_made_anew(bare):
-    bare.must(XFIB, "-n", bare.name, "attach", "p0")
+@pytest.mark.parametrize("argv, left", [(["attach", "p0"], ["p0"]), (["detach", "--all"], [])])
+def test_an_instance_of_a_namespace_that_is_gone_is_no_hindrance(bare, argv, left):
+    bare.must(XFIB, "-n", bare.name, "attach", "p0", "p1")
     subprocess.run(["ip", "netns", "del", bare.name], check=True)
     bare.make()
     deadline = time.monotonic() + 10
-    result = bare.xfib("attach", "p0")
+    result = bare.xfib("-j", *argv)
     while result.returncode and time.monotonic() < deadline:  # a namespace goes in its own time
         assert "another network namespace" in one_line(result) and "rm -r" in result.stderr
         time.sleep(0.2)
-        result = bare.xfib("attach", "p0")
-    assert result.returncode == 0, result.stderr
-    assert bare.xfib("detach", "--all").returncode == 0
+        result = bare.xfib("-j", *argv)
+    assert result.returncode == 0
+    assert f"removed instance '{bare.name}' of a network namespace that is gone" in one_line(result)
+    assert [port["ifname"] for port in json.loads(result.stdout)["ports"]] == left
+    bare.xfib("detach", "--all")
+    assert not os.path.exists(f"/sys/fs/bpf/xfib/{bare.name}")
+
+
+def test_an_instance_of_a_living_namespace_is_not_taken_over(bare):
+    bare.must(XFIB, "-n", bare.name, "attach", "p0")
+    for program, *argv in ([XFIBD], [XFIB, "detach", "--all"], [XFIB, "status"]):
+        result = subprocess.run(["unshare", "-n", "timeout", "10", program, "-n", bare.name, *argv],
+                                capture_output=True, text=True, check=False)
+        assert result.returncode == 1
+        assert "another network namespace" in one_line(result, os.path.basename(program) + ": ")
+    assert [port["ifname"] for port in bare.json("status")["ports"]] == ["p0"]
+    bare.must(XFIB, "-n", bare.name, "detach", "--all")
 
 
 def test_a_port_of_another_instance_names_it(bare):
@@ -258,15 +273,31 @@ def test_a_port_of_another_instance_names_it(bare):
         bare.must(XFIB, "-n", bare.name, "detach", "--all")
 
 
+def test_removed_pins_are_told_once_with_what_to_do_and_that_works(bare):
+    bare.must(XFIB, "-n", bare.name, "attach", "p0", "p1")
+    shutil.rmtree(f"/sys/fs/bpf/xfib/{bare.name}/gen-1")
+    for argv in (["status"], ["route"], ["neigh"], ["lookup", "192.0.2.1"], ["verify"]):
+        result = bare.xfib(*argv)
+        assert result.returncode == 1
+        assert f"stop xfibd, xfib -n {bare.name} detach --all, start xfibd again" in one_line(result)
+    result = bare.xfib("detach", "--all")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert not os.path.exists(f"/sys/fs/bpf/xfib/{bare.name}") and not os.path.exists(f"/run/xfib/{bare.name}")
+    assert "xdp" not in bare.must("ip", "link", "show", "p0")
+
+
 # --- without a BPF file system ---------------------------------------------------------------------
 
 @pytest.mark.parametrize("argv", [[XFIB, "attach", "p0"], [XFIB, "status"], [XFIBD, "p0"]])
 def test_under_ip_netns_exec_it_says_what_to_use_instead(bare, argv):
     """It hides the BPF file system, and what is mounted there would be gone with the command."""
-    result = subprocess.run(["ip", "netns", "exec", bare.name, "timeout", "10", argv[0], "-n", bare.name, *argv[1:]],
+    result = subprocess.run(["ip", "netns", "exec", bare.name, "sh", "-c",
+                             '"$@"; status=$?; mountpoint -q /sys/fs/bpf && exit 9; exit $status', "sh",
+                             "timeout", "10", argv[0], "-n", bare.name, *argv[1:]],
                             capture_output=True, text=True, check=False)
     assert result.returncode == 1
-    assert "nsenter" in one_line(result, os.path.basename(argv[0]) + ": ")
+    where = "NAME" if argv[1] == "status" else bare.name
+    assert f"nsenter --net=/run/netns/{where}" in one_line(result, os.path.basename(argv[0]) + ": ")
     assert "xdp" not in bare.must("ip", "link", "show", "p0")
     assert not os.path.exists(f"/run/xfib/{bare.name}")
 
@@ -804,6 +835,18 @@ def test_the_daemons_tables_forward_as_the_kernel(live, dst):
     answer = router.json("lookup", dst, "iif", "p0")
     assert answer["verdict"] == "forwarded" and answer["agree"] is True
     assert answer["nexthop"]["dev"] == answer["kernel"]["dev"] == "p1"
+
+
+def test_all_reasons_of_an_interface_are_told_in_full(live):
+    router, _ = live
+    wanted = ("IPv4: net.ipv4.conf.p0.forwarding is 0; IPv6: net.ipv6.conf.p0.forwarding is 0; egress: its driver "
+              "cannot send XDP frames: the peer needs an XDP program or `ethtool -K PEER gro on`")
+    router.must("sysctl", "-qw", "net.ipv4.conf.p0.forwarding=0", "net.ipv6.conf.p0.forwarding=0")
+    try:
+        router.must("ethtool", "-K", "h0", "gro", "off")
+        eventually(lambda: router.json("status")["l3ifs"][0]["reason"] == wanted)
+    finally:
+        router.must("sysctl", "-qw", "net.ipv4.conf.p0.forwarding=1", "net.ipv6.conf.p0.forwarding=1")
 
 
 def test_stats_counts_what_is_forwarded(live):

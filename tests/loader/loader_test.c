@@ -330,6 +330,23 @@ static void a_damaged_instance_is_not_overwritten(void **state)
 	finish(instance);
 }
 
+/* Somebody removed the tables: it says what to do, and that works. */
+static void ports_of_a_damaged_instance_are_detached(void **state)
+{
+	struct instance *instance = make();
+	struct generation *gen = NULL;
+	unsigned int slot;
+
+	attach(instance, "v0", &slot);
+	attach(instance, "v2", &slot);
+	assert_int_equal(sh("rm -r %s/%s/gen-1", XFIB_PIN_ROOT, name), 0);
+	assert_int_equal(generation_open(instance, 1, true, &gen, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "detach --all"));
+	detach(instance, "v0");
+	detach(instance, "v2");
+	finish(instance);
+}
+
 static void an_instance_belongs_to_one_namespace(void **state)
 {
 	struct instance *here = make(), *there = NULL;
@@ -536,6 +553,93 @@ static void the_program_of_another_is_left_alone(void **state)
 	finish(other);
 	strcpy(name, own);
 	detach(instance, "v0");
+	finish(instance);
+}
+
+static void ends_with(const char *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void ends_with(const char *text, const char *fmt, ...)
+{
+	char end[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(end, sizeof(end), fmt, args);
+	va_end(args);
+	assert_true(strlen(text) >= strlen(end));
+	assert_string_equal(text + strlen(text) - strlen(end), end);
+}
+
+static void longest_names(char last)
+{
+	memset(name, 'n', 63);
+	snprintf(name + 50, 14, "%012d%c", getpid(), last);
+}
+
+/* What to do stands at the end. */
+static void the_longest_reason_is_whole(void **state)
+{
+	const struct bpf_insn pass[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = XDP_PASS },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int prog = bpf_prog_load(BPF_PROG_TYPE_XDP, "fifteen_letters", "GPL", pass, 2, NULL);
+	static const char ifname[] = "fifteen_letters";
+	struct instance *first, *second, *there;
+	char advice[256], own[64];
+	unsigned int slot;
+	int kept;
+
+	assert_true(prog >= 0);
+	assert_int_equal(sh("ip link add %s type veth peer name peer", ifname), 0);
+	longest_names('1');
+	strcpy(own, name);
+	first = make();
+	attach(first, ifname, &slot);
+	longest_names('2');
+	second = make();
+
+	assert_int_equal(port_attach(second, ifname, XFIB_MODE_NATIVE, true, &slot, &err), -EBUSY);
+	snprintf(advice, sizeof(advice), "xfib -n %s detach %s", own, ifname);
+	ends_with(err.text, "%s", advice);
+	assert_string_equal(intent_of(second, slot).error, err.text);
+
+	strcpy(name, own);
+	detach(first, ifname);
+	assert_int_equal(bpf_xdp_attach(if_nametoindex(ifname), prog, 0, NULL), 0);
+	assert_int_equal(port_attach(first, ifname, XFIB_MODE_NATIVE, true, &slot, &err), -EBUSY);
+	ends_with(err.text, "remove it first, for example: ip link set dev %s xdp off", ifname);
+	assert_string_equal(intent_of(first, slot).error, err.text);
+	assert_int_equal(bpf_xdp_detach(if_nametoindex(ifname), 0, NULL), 0);
+	close(prog);
+
+	/* Attached, so that it is not taken over. */
+	attach(first, ifname, &slot);
+	kept = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	assert_true(kept >= 0);
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	assert_int_equal(instance_open(name, &there, &err), -EREMOTE);
+	ends_with(err.text, "rm -r %s/%s %s/%s", XFIB_PIN_ROOT, name, XFIB_RUN_ROOT, name);
+	assert_int_equal(setns(kept, CLONE_NEWNET), 0);
+	close(kept);
+	detach(first, ifname);
+	finish(first);
+	longest_names('2');
+	detach(second, ifname);
+	finish(second);
+}
+
+/* Its link goes by the name that it had. */
+static void a_renamed_port_is_told_by_its_old_name(void **state)
+{
+	struct instance *instance = make();
+	unsigned int slot;
+
+	attach(instance, "v0", &slot);
+	assert_int_equal(sh("ip link set v0 name w0"), 0);
+	assert_int_equal(port_attach(instance, "w0", XFIB_MODE_NATIVE, false, &slot, &err), -EBUSY);
+	ends_with(err.text, "xfib -n %s detach v0", name);
+	assert_loaded(port_detach(instance, "v0", &err));
+	assert_int_equal(xdp_id("w0", false), 0);
 	finish(instance);
 }
 
@@ -1092,6 +1196,7 @@ int main(int argc, char **argv)
 		T(a_creation_killed_at_any_pin_is_made_up_for),
 		T(other_pins_are_refused_with_both_versions),
 		T(a_damaged_instance_is_not_overwritten),
+		T(ports_of_a_damaged_instance_are_detached),
 		T(an_instance_belongs_to_one_namespace),
 		T(there_is_one_daemon),
 		T(attaching_is_idempotent_and_detaching_restores),
@@ -1101,6 +1206,8 @@ int main(int argc, char **argv)
 		T(a_port_changes_its_mode),
 		T(what_is_no_port_is_told),
 		T(the_program_of_another_is_left_alone),
+		T(the_longest_reason_is_whole),
+		T(a_renamed_port_is_told_by_its_old_name),
 		T(a_slot_comes_back_with_zeroed_counters),
 		T(an_attach_killed_at_any_pin_is_made_up_for),
 		T(a_device_that_comes_back_is_attached_again),

@@ -162,14 +162,14 @@ def bpf(command, *words):
 
 
 @contextlib.contextmanager
-def bpf_filter(namespace, family):
-    """A program on the forward hook of netfilter that accepts everything."""
+def bpf_filter(namespace, family, hook=2, flags=0):
+    """A program on a hook of netfilter, forward if not told otherwise, that accepts everything."""
     code = ctypes.create_string_buffer(struct.pack("<BBhiBBhi", 0xb7, 0, 0, 1, 0x95, 0, 0, 0))  # return NF_ACCEPT
     licence = ctypes.create_string_buffer(b"GPL")
     program = bpf(5, "<IIQQ44xI", 32, 2, ctypes.addressof(code), ctypes.addressof(licence), 45)  # PROG_LOAD
     try:
         with namespace.inside():
-            link = bpf(28, "<IIIIIIiI", program, 0, 45, 0, {4: 2, 6: 10}[family], 2, 0, 0)  # LINK_CREATE
+            link = bpf(28, "<IIIIIIiI", program, 0, 45, 0, {4: 2, 6: 10}[family], hook, 0, flags)  # LINK_CREATE
     finally:
         os.close(program)
     try:
@@ -227,6 +227,53 @@ def test_a_rule_that_begins_to_track_is_noticed_and_one_that_ends_it(routed):
     says(routed, "ipv4: " + TRACKS.format("inet"))
     routed.check(fragments(), verdict="punt_fragment", out=None)
     routed.each_router("nft", "flush", "chain", "inet", "fw", "c")
+    routed.eventually(lambda: routed.check(fragments(), verdict="forwarded", out="p1"))
+    routed.each_router("nft", "add", "rule", "inet", "fw", "c", "ct", "mark", "1", "drop")
+    says(routed, "ipv6: " + TRACKS.format("inet"))
+    routed.check(fragments(), verdict="punt_fragment", out=None)
+
+
+def test_what_no_rule_refers_to_may_track_too(routed):
+    routed.each_router("nft", "table inet fw { set s { type ipv4_addr; flags dynamic; ct count over 9; }; }")
+    says(routed, "ipv6: fragments stay: nft set inet fw s tracks connections")
+    routed.check(fragments(), verdict="punt_fragment", out=None)
+    routed.each_router("nft", "delete", "set", "inet", "fw", "s")
+    routed.eventually(lambda: routed.check(fragments(), verdict="forwarded", out="p1"))
+    routed.each_router("nft", "table inet fw { synproxy y { mss 1460; wscale 7; }; }")
+    says(routed, "ipv4: fragments stay: nft object inet fw y tracks connections")
+    routed.check(fragments(), verdict="punt_fragment", out=None)
+
+
+def test_ten_thousand_plain_rules_for_the_router_itself_are_no_reason(routed):
+    rules = "".join(f"tcp dport {port} counter; " for port in range(10000))
+    nft(routed, "inet", f"type filter hook input priority 0; {rules}")
+    routed.sync()
+    routed.check([four(), six(), *fragments()], verdict="forwarded", out="p1")
+    routed.each_router("nft", "add", "rule", "inet", "fw", "c", "ct", "state", "invalid", "drop")
+    says(routed, "ipv4: " + TRACKS.format("inet"))
+    routed.check(fragments(), verdict="punt_fragment", out=None)
+    routed.check([four(), six()], verdict="forwarded", out="p1")
+
+
+def test_nat_of_the_router_s_own_connections_is_on_the_path(routed):
+    nft(routed, "ip", "type nat hook output priority -100; ip daddr 192.0.2.1 redirect;")
+    says(routed, "ipv4: nft chain ip fw c is on the path")
+    routed.check(four(), verdict=IP4, out="p1")
+    routed.check(six(), verdict="forwarded", out="p1")
+
+
+def test_a_bpf_program_that_has_the_kernel_defragment_keeps_fragments(routed):
+    try:
+        with contextlib.ExitStack() as links:
+            for router in routed.kernel.router, routed.other.router:
+                links.enter_context(bpf_filter(router, 4, hook=1, flags=1))
+            routed.eventually(lambda: routed.check(fragments()[:1], verdict="punt_fragment", out=None))
+            routed.check(fragments()[1:], verdict="forwarded", out="p1")
+            routed.check([four(), six()], verdict="forwarded", out="p1")
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EAFNOSUPPORT, errno.EOPNOTSUPP):
+            raise
+        pytest.skip("no such programs before kernel 6.6")
     routed.eventually(lambda: routed.check(fragments(), verdict="forwarded", out="p1"))
 
 

@@ -86,18 +86,18 @@ static bool has_ports(const struct instance *instance)
 	return false;
 }
 
-/* Opens what is there for writing; makes no instance. */
-static int open_existing(const char *name, struct instance **instance)
+/* Opens what is there for writing; makes no instance, except in place of one whose namespace is gone. */
+static int open_existing(const char *name, bool all, struct instance **instance)
 {
 	static const struct capacity capacity = { .routes4 = CAPACITY_ROUTES4,
 						  .routes6 = CAPACITY_ROUTES6 };
 	struct load_error err = { "" };
 	int r = instance_open(name, instance, &err);
 
-	if (!r) {
+	if (!r)
 		instance_free(*instance);
+	if (!r || (all && r == -EREMOTE))
 		r = instance_create(name, &capacity, instance, &err);
-	}
 	if (r)
 		log_error("%s", err.text);
 	return r;
@@ -112,7 +112,7 @@ int word_detach(struct cli *cli, int argc, char **argv)
 	bool empty;
 
 	cli_parse(cli, &argp, argc, argv, &args);
-	if (open_existing(cli->instance, &instance))
+	if (open_existing(cli->instance, args.all, &instance))
 		return CLI_FAILED;
 	if (args.all)
 		failed = detach_all(instance);

@@ -298,6 +298,8 @@ static const char *kernel_type_of(const struct lookup *l)
 	return l->martian ? "martian" : kernel_type(&l->kernel);
 }
 
+enum { WHY_STRLEN = XFIB_REASONS + 128 };
+
 /* Why it goes to the kernel: the verdict's meaning, and what status says of it. "" if forwarded. */
 static const char *reason(const struct lookup *l, char *buf, size_t size)
 {
@@ -334,7 +336,7 @@ static json_t *json_nexthop(const struct lookup *l)
 
 static void print_json(const struct lookup *l)
 {
-	char buf[256], prefix[PREFIX_STRLEN];
+	char buf[WHY_STRLEN], prefix[PREFIX_STRLEN];
 	const struct nl_answer *k = &l->kernel;
 	json_t *via = k->has_gateway ? json_addr(k->gateway_family, k->gateway) : json_null();
 
@@ -350,8 +352,8 @@ static void print_json(const struct lookup *l)
 
 static void print_text(const struct lookup *l)
 {
-	char buf[256], addr[ADDR_STRLEN], prefix[PREFIX_STRLEN], hop[HOP_STRLEN], leg[LEG_STRLEN],
-		mac[MAC_STRLEN];
+	char buf[WHY_STRLEN], addr[ADDR_STRLEN], prefix[PREFIX_STRLEN], hop[HOP_STRLEN],
+		leg[LEG_STRLEN], mac[MAC_STRLEN];
 	struct leg path = kernel_path(&l->kernel);
 
 	printf("%s ", addr_format(l->family, l->dst, addr));

@@ -222,7 +222,8 @@ static char *filter_help(int key, const char *text, void *input)
 	for (int i = 0; i < WORDS; i++)
 		fprintf(f, "  %-8s %s\n", words[i].name, words[i].help);
 	fputs("\nExit status: 0 ok, 1 failed, 2 usage.\n"
-	      "To start: xfib attach IF..., run xfibd, xfib status",
+	      "To start: xfib attach IF..., run xfibd, xfib status\n"
+	      "Network namespace: nsenter --net=/run/netns/NAME xfib ... (not ip netns exec)",
 	      f);
 	fclose(f);
 	return list;

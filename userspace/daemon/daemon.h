@@ -67,6 +67,7 @@ struct sync {
 	bool lost;	  /* notifications were lost and not all was dumped again yet */
 	__u32 unread;	  /* bits: of sockets that lost messages and hold older ones still */
 	bool look;	  /* a link or address changed: look at the settings too */
+	bool tell;	  /* what status gives reasons by has changed */
 	__u32 idle;	  /* bits: dumped although nothing is known to be behind (poll, audit) */
 	__u32 audit;	  /* bits: ... and what such a dump finds different is drift */
 	unsigned int failures; /* in a row: backs off */

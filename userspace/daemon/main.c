@@ -32,7 +32,8 @@ static const char doc[] =
 	"Forwards IP packets in XDP with the kernel's own routing table."
 	"\vEach IF becomes a port: an XDP program is attached to it. Ports that were attached before, by `xfib "
 	"attach` or an earlier xfibd, need not be named. xfibd stays in the foreground and logs to stderr; "
-	"`xfib status` shows what it does.";
+	"`xfib status` shows what it does. In a network namespace: nsenter --net=/run/netns/NAME xfibd -n NAME IF... "
+	"(not ip netns exec, which hides the BPF file system).";
 
 enum {
 	OPT_ENGINE = 256,

@@ -17,7 +17,7 @@ struct ports {
 	int inotify;
 	struct xdpfeat *features;
 	struct watch *on_intent, *on_features;
-	char error[XFIB_PORTS][96]; /* as logged last */
+	char error[XFIB_PORTS][XFIB_ERROR]; /* as logged last */
 };
 
 /* What a port's device can do; asked for again whenever it may have changed. */

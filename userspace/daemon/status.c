@@ -78,17 +78,17 @@ static void family_reasons(const struct daemon *d, enum family f, char reason[4]
 	policy_notes(d, f, reason, n);
 }
 
-/* Appends "WHAT: WHY" as far as it fits. */
-static void append_reason(char out[XFIB_REASON], const char *what, const char *why)
+/* Appends "WHAT: WHY". */
+static void append_reason(char out[XFIB_REASONS], const char *what, const char *why)
 {
 	const char *const parts[] = { out[0] ? "; " : "", what, ": ", why };
 
 	for (unsigned int i = 0; why[0] && i < sizeof(parts) / sizeof(parts[0]); i++)
-		strncat(out, parts[i], XFIB_REASON - 1 - strlen(out));
+		strncat(out, parts[i], XFIB_REASONS - 1 - strlen(out));
 }
 
 /* One line for an interface: the reason if it is one for all, else what each is for. */
-static void join_reasons(const struct fib_reasons *why, char out[XFIB_REASON])
+static void join_reasons(const struct fib_reasons *why, char out[XFIB_REASONS])
 {
 	if (!strcmp(why->ip4, why->ip6) && (!strcmp(why->ip4, why->egress) || !why->egress[0])) {
 		memcpy(out, why->ip4, XFIB_REASON);

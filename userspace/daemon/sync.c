@@ -50,8 +50,10 @@ static void apply(const struct event *ev, void *arg)
 
 	/* Without room the model says itself that the table is wanted again. */
 	model_apply(&d->model, ev);
-	if (!ev->dump && (ev->kind == EVENT_LINK || ev->kind == EVENT_ADDR))
-		d->sync.look = true;
+	if (ev->dump)
+		return;
+	d->sync.look |= ev->kind == EVENT_LINK || ev->kind == EVENT_ADDR;
+	d->sync.tell |= ev->kind == EVENT_LINK || ev->kind == EVENT_RULE || ev->kind == EVENT_NETCONF;
 }
 
 /* --- dumps ------------------------------------------------------------------------------------ */
@@ -224,6 +226,9 @@ static void read_monitor(struct daemon *d, struct nl_monitor *monitor, __u32 tab
 		settings_update(d);
 	d->sync.look = false;
 	daemon_commit(d);
+	if (d->sync.tell && d->fib.started)
+		status_update(d);
+	d->sync.tell = false;
 	took = (now_ns() - start) / 1000;
 	if (took > d->lag_us)
 		d->lag_us = took;
