@@ -16,7 +16,7 @@ $(TRAFFIC): $(B)/tests/bench/traffic.o $(B)/tests/bench/traffic.bpf.o
 	$(Q)$(CC) $(SANFLAGS) -o $@ $< -lbpf
 
 $(B)/tests/bench/lookup: $(addprefix $(B)/tests/bench/,lookup.o lookup_bed.o memory.o) \
-		$(call objs,$(COMMON) $(LOADER) $(TRIE)) $(B)/loader/objects.o
+		$(call objs,$(COMMON) $(TRIE) $(LOADER)) $(B)/loader/objects.o
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(shell pkg-config --libs libbpf libxdp libmnl) -lpthread
 

@@ -3,7 +3,7 @@
 
 LOADERTESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/loader/*_test.c))
 
-$(LOADERTESTS): $(B)/tests/loader/%: $(B)/tests/loader/%.o $(call objs,$(COMMON) $(LOADER)) $(B)/loader/objects.o
+$(LOADERTESTS): $(B)/tests/loader/%: $(B)/tests/loader/%.o $(call objs,$(COMMON) $(TRIE) $(LOADER)) $(B)/loader/objects.o
 	@echo "  LD      $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LOADERTEST_WRAP) $(shell pkg-config --libs cmocka libbpf libxdp libmnl)
 
