@@ -37,14 +37,25 @@ static void *memory(const struct bed *bed, const char *section, size_t size)
 	return p;
 }
 
-static void size_maps(struct bed *bed, __u32 bytes, __u32 prefixes)
+/* compiled: the bytes of the trie that the program walks; 0: it asks the LPM trie. */
+static void configure(const struct bed *bed, struct bpf_object *object, __u32 compiled)
 {
 	const struct xfib_config cfg = {
 		.slot = SLOT,
 		.twin = 1,
-		.trie_mask = { bed->family == IP4 ? bytes - 1 : 0,
-			       bed->family == IP6 ? bytes - 1 : 0 },
+		.trie_mask = { bed->family == IP4 && compiled ? compiled - 1 : 0,
+			       bed->family == IP6 && compiled ? compiled - 1 : 0 },
 	};
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+		if (strstr(bpf_map__name(map), ".rodata") &&
+		    bpf_map__set_initial_value(map, &cfg, sizeof(cfg)))
+			fail("cannot configure the program");
+}
+
+static void size_maps(struct bed *bed, __u32 bytes, __u32 prefixes)
+{
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, bed->object) {
@@ -56,9 +67,36 @@ static void size_maps(struct bed *bed, __u32 bytes, __u32 prefixes)
 							     XFIB_TRIE_PAD);
 		if (!strcmp(name, "lpm4") || !strcmp(name, "lpm6"))
 			bpf_map__set_max_entries(map, prefixes + 1);
-		if (strstr(name, ".rodata") && bpf_map__set_initial_value(map, &cfg, sizeof(cfg)))
+	}
+}
+
+static void share_maps(const struct bed *bed, struct bpf_object *object)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object) {
+		const char *name = bpf_map__name(map);
+
+		if (!strstr(name, ".rodata") &&
+		    bpf_map__reuse_fd(map, bpf_object__find_map_fd_by_name(bed->object, name)))
 			fail(name);
 	}
+}
+
+static struct bpf_object *open_object(const char *path)
+{
+	struct bpf_object *object = bpf_object__open_file(path, NULL);
+
+	if (!object)
+		fail(path);
+	return object;
+}
+
+static int load(struct bpf_object *object)
+{
+	if (bpf_object__load(object))
+		fail("cannot load the program");
+	return bpf_program__fd(bpf_object__find_program_by_name(object, "xfib"));
 }
 
 /* A port that takes everything, with no neighbour anywhere: only the leaf is of interest. */
@@ -82,13 +120,14 @@ void bed_open(struct bed *bed, const char *path, enum family family, __u32 bytes
 
 	*bed = (struct bed){ .family = family };
 	libbpf_set_print(NULL);
-	bed->object = bpf_object__open_file(path, NULL);
-	if (!bed->object)
-		fail(path);
+	bed->object = open_object(path);
+	configure(bed, bed->object, bytes);
 	size_maps(bed, bytes, prefixes);
-	if (bpf_object__load(bed->object))
-		fail("cannot load the program");
-	bed->prog = bpf_program__fd(bpf_object__find_program_by_name(bed->object, "xfib"));
+	bed->prog = load(bed->object);
+	bed->lpm_object = open_object(path);
+	configure(bed, bed->lpm_object, 0);
+	share_maps(bed, bed->lpm_object);
+	bed->lpm_prog = load(bed->lpm_object);
 	bed->lpm = bpf_object__find_map_fd_by_name(bed->object, family == IP4 ? "lpm4" : "lpm6");
 	bed->grace = bpf_object__find_map_fd_by_name(bed->object, "grace");
 	fill_port(bed);
@@ -105,8 +144,10 @@ void bed_open(struct bed *bed, const char *path, enum family family, __u32 bytes
 
 void bed_close(struct bed *bed)
 {
+	munmap(bed->pool.memory, bed->view.bytes);
 	rib_done(&bed->rib);
 	trie_pool_done(&bed->pool);
+	bpf_object__close(bed->lpm_object);
 	bpf_object__close(bed->object);
 }
 
@@ -142,7 +183,9 @@ void bed_put_lpm(struct bed *bed, const struct prefix *p)
 {
 	struct xfib_lpm6 key = lpm_key(bed, p->addr, p->len);
 
-	if (bpf_map_update_elem(bed->lpm, &key, &p->leaf, BPF_ANY))
+	if (!p->leaf)
+		bpf_map_delete_elem(bed->lpm, &key);
+	else if (bpf_map_update_elem(bed->lpm, &key, &p->leaf, BPF_ANY))
 		fail("the LPM trie is full");
 }
 
@@ -175,7 +218,7 @@ static __be16 checksum(const void *header, size_t size)
 	return htons(~sum & 0xffff);
 }
 
-__u32 bed_find_xdp(const struct bed *bed, struct addr addr)
+static __u32 run(const struct bed *bed, int prog, struct addr addr)
 {
 	struct {
 		struct ethhdr eth;
@@ -185,7 +228,7 @@ __u32 bed_find_xdp(const struct bed *bed, struct addr addr)
 		};
 		__u8 rest[32];
 	} __attribute__((packed)) frame = {};
-	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = &frame, .data_size_in = sizeof(frame),
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = &frame, .data_size_in = sizeof(frame),
 		    .repeat = 1);
 
 	memcpy(frame.eth.h_dest, mac, sizeof(mac));
@@ -212,12 +255,22 @@ __u32 bed_find_xdp(const struct bed *bed, struct addr addr)
 		frame.ip6.saddr.s6_addr[0] = 0x20;
 		addr_to_bytes(IP6, addr, &frame.ip6.daddr);
 	}
-	if (bpf_prog_test_run_opts(bed->prog, &run))
+	if (bpf_prog_test_run_opts(prog, &opts))
 		fail("cannot run the program");
 	/* Leaves have no next hop here, so all that look for one end there. */
-	if (XFIB_TWIN_VERDICT(run.retval) != XFIB_PUNT_RACE)
+	if (XFIB_TWIN_VERDICT(opts.retval) != XFIB_PUNT_RACE)
 		return ~0u;
-	return XFIB_TWIN_LEAF(run.retval);
+	return XFIB_TWIN_LEAF(opts.retval);
+}
+
+__u32 bed_find_xdp(const struct bed *bed, struct addr addr)
+{
+	return run(bed, bed->prog, addr);
+}
+
+__u32 bed_find_xdp_lpm(const struct bed *bed, struct addr addr)
+{
+	return run(bed, bed->lpm_prog, addr);
 }
 
 void bed_grace(struct bed *bed)
@@ -232,4 +285,25 @@ void bed_grace(struct bed *bed)
 		fail("no grace period");
 	close(inner);
 	buddy_free(&bed->pool.blocks);
+}
+
+/* A free block that ends there becomes where it begins; false: there is none. */
+static bool free_before(const struct buddy *b, __u32 *end)
+{
+	for (unsigned int order = 0; order < b->orders; order++)
+		for (__u32 i = b->head[order]; i != BUDDY_NONE; i = b->next[i])
+			if (i + (1u << order) == *end) {
+				*end = i;
+				return true;
+			}
+	return false;
+}
+
+__u64 bed_extent(const struct bed *bed)
+{
+	__u32 end = bed->pool.blocks.size;
+
+	while (end && free_before(&bed->pool.blocks, &end))
+		;
+	return (__u64)end * XFIB_TRIE_UNIT;
 }
