@@ -79,29 +79,42 @@ static void *map_memory(struct router *r, const char *section, size_t size)
 
 enum { TRIE_BYTES = 1 << 20 };
 
+/* Of the trie, without the pad. */
+static __u32 trie_bytes(const struct router *r, enum family f)
+{
+	return r->compiled[f] ? TRIE_BYTES : 0;
+}
+
+static void choose_engines(struct router *r)
+{
+	const char *engine = getenv("ROUTER_ENGINE");
+
+	if (!engine)
+		return;
+	r->compiled[IP4] = !strcmp(engine, "trie") || !strcmp(engine, "trie4");
+	r->compiled[IP6] = !strcmp(engine, "trie") || !strcmp(engine, "trie6");
+}
+
 static int configure(struct router *r, const struct xfib_config *given)
 {
+	static const char *const tries[] = { ".bss.trie4", ".bss.trie6" };
+	static const char *const lpms[] = { "lpm4", "lpm6" };
 	struct bpf_map *rodata = bpf_object__find_map_by_name(r->object, ".rodata");
-	const char *engine = getenv("ROUTER_ENGINE");
 	struct xfib_config cfg = *given;
-	__u32 bytes;
 	size_t size;
 	void *p = rodata ? (void *)bpf_map__initial_value(rodata, &size) : NULL;
 
 	if (!p || size != sizeof(cfg))
 		return -1;
-	r->compiled = engine && !strcmp(engine, "trie");
-	bytes = r->compiled ? TRIE_BYTES : 0;
-	cfg.trie_mask[0] = cfg.trie_mask[1] = bytes ? bytes - 1 : 0;
+	choose_engines(r);
+	for (int f = 0; f < FAMILIES; f++) {
+		cfg.trie_mask[f] = r->compiled[f] ? TRIE_BYTES - 1 : 0;
+		bpf_map__set_value_size(bpf_object__find_map_by_name(r->object, tries[f]),
+					trie_bytes(r, f) + XFIB_TRIE_PAD);
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(r->object, lpms[f]),
+					 ROUTER_ROUTES_MAX);
+	}
 	memcpy(p, &cfg, sizeof(cfg));
-	bpf_map__set_value_size(bpf_object__find_map_by_name(r->object, ".bss.trie4"),
-				bytes + XFIB_TRIE_PAD);
-	bpf_map__set_value_size(bpf_object__find_map_by_name(r->object, ".bss.trie6"),
-				bytes + XFIB_TRIE_PAD);
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(r->object, "lpm4"),
-				 ROUTER_ROUTES_MAX);
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(r->object, "lpm6"),
-				 ROUTER_ROUTES_MAX);
 	return 0;
 }
 
@@ -128,10 +141,11 @@ static int load(struct router *r, const char *path, const struct xfib_config *cf
 	r->l3ifs = map_memory(r, ".bss.l3ifs", XFIB_L3IFS * sizeof(*r->l3ifs));
 	r->own4 = map_memory(r, ".bss.own4", XFIB_OWN_BITS / 8);
 	r->trie_roots = map_memory(r, ".bss.trie_roots", XFIB_TRIE_ROOTS * sizeof(__u32));
-	r->trie[IP4] = map_memory(r, ".bss.trie4", r->compiled ? TRIE_BYTES : XFIB_TRIE_PAD);
-	r->trie[IP6] = map_memory(r, ".bss.trie6", r->compiled ? TRIE_BYTES : XFIB_TRIE_PAD);
-	for (int f = 0; f < FAMILIES && r->compiled && r->trie[f]; f++)
-		if (trie_pool_init(&r->pool[f], r->trie[f], TRIE_BYTES))
+	r->trie[IP4] = map_memory(r, ".bss.trie4", trie_bytes(r, IP4) + XFIB_TRIE_PAD);
+	r->trie[IP6] = map_memory(r, ".bss.trie6", trie_bytes(r, IP6) + XFIB_TRIE_PAD);
+	for (int f = 0; f < FAMILIES; f++)
+		if (r->compiled[f] && r->trie[f] &&
+		    trie_pool_init(&r->pool[f], r->trie[f], TRIE_BYTES))
 			return -1;
 	r->nexthops = map_memory(r, ".bss.nexthops", XFIB_NEXTHOPS * sizeof(*r->nexthops));
 	r->members = map_memory(r, ".bss.members", XFIB_MEMBERS * sizeof(*r->members));
@@ -194,7 +208,7 @@ void router_free(struct router *r)
 	unmap(r->own4, XFIB_OWN_BITS / 8);
 	unmap(r->trie_roots, XFIB_TRIE_ROOTS * sizeof(__u32));
 	for (int f = 0; f < FAMILIES; f++) {
-		unmap(r->trie[f], r->compiled ? TRIE_BYTES : XFIB_TRIE_PAD);
+		unmap(r->trie[f], trie_bytes(r, f) + XFIB_TRIE_PAD);
 		trie_pool_done(&r->pool[f]);
 	}
 	free_fibs(r);
@@ -239,7 +253,7 @@ static void compile_route(struct router *r, __u32 fib, enum family f, struct add
 
 static void route4(struct router *r, struct xfib_lpm4 key, __u32 value)
 {
-	if (r->compiled) {
+	if (r->compiled[IP4]) {
 		compile_route(r, key.fib, IP4, addr_from_bytes(IP4, &key.addr),
 			      key.prefixlen - XFIB_LPM_FIB_BITS, value);
 		return;
@@ -251,7 +265,7 @@ static void route4(struct router *r, struct xfib_lpm4 key, __u32 value)
 
 static void route6(struct router *r, struct xfib_lpm6 key, __u32 value)
 {
-	if (r->compiled) {
+	if (r->compiled[IP6]) {
 		compile_route(r, key.fib, IP6, addr_from_bytes(IP6, key.addr),
 			      key.prefixlen - XFIB_LPM_FIB_BITS, value);
 		return;
@@ -327,7 +341,7 @@ static void clear(struct router *r)
 		for (int f = 0; f < FAMILIES; f++)
 			if (r->fib[i][f])
 				trie_clear(&r->fib[i][f]->trie, 0);
-	for (int f = 0; f < FAMILIES && r->compiled; f++) {
+	for (int f = 0; f < FAMILIES; f++) {
 		buddy_close(&r->pool[f].blocks);
 		buddy_free(&r->pool[f].blocks);
 	}

@@ -103,8 +103,11 @@ struct router {
 	struct xfib_lpm4 routes4[ROUTER_ROUTES_MAX];
 	struct xfib_lpm6 routes6[ROUTER_ROUTES_MAX];
 	__u32 routes4_count, routes6_count;
-	/* ROUTER_ENGINE=trie in the environment: the same prefixes compiled, and the LPM tries empty. */
-	bool compiled;
+	/*
+	 * ROUTER_ENGINE=trie in the environment: the same prefixes compiled, and the LPM tries empty; trie4,
+	 * trie6: of this family alone.
+	 */
+	bool compiled[FAMILIES];
 	struct trie_pool pool[FAMILIES];
 	struct router_fib {
 		struct rib rib;
