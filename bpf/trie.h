@@ -23,6 +23,7 @@ struct trie_memory {
 	__u64 mask;
 };
 
+/* ip6: a constant, here and below, so that the mask is one. */
 static __always_inline struct trie_memory trie_memory(__u32 ip6)
 {
 	return (struct trie_memory){ ip6 ? trie6 : trie4, cfg.trie_mask[ip6] };
@@ -94,14 +95,10 @@ static __always_inline bool trie_step(struct trie_memory m, __u32 *entry, struct
 
 enum { TRIE_STEPS = 34 }; /* 128 bits by 4, and the ends */
 
-/*
- * Anything, as deep as it is: for what the fast steps leave over. Not static: the verifier looks at
- * it once and not at each call.
- */
-__noinline __u32 trie_walk(__u32 ip6, __u32 entry, __u64 hi, __u64 lo)
+/* Anything, as deep as it is: for what the fast steps leave over. */
+static __always_inline __u32 trie_walk(__u32 ip6, __u32 entry, struct trie_key key)
 {
-	const struct trie_memory m = trie_memory(ip6 & 1);
-	struct trie_key key = { hi, lo };
+	const struct trie_memory m = trie_memory(ip6);
 
 	for (int i = 0; i < TRIE_STEPS; i++) {
 		__u32 kind = XFIB_TRIE_KIND(entry);
@@ -127,6 +124,17 @@ __noinline __u32 trie_walk(__u32 ip6, __u32 entry, __u64 hi, __u64 lo)
 	return trie_leaf(XFIB_PUNT_RACE);
 }
 
+/* Not static: the verifier looks at each once and not at every call. */
+__noinline __u32 trie_walk4(__u32 entry, __u64 hi)
+{
+	return trie_walk(0, entry, (struct trie_key){ hi, 0 });
+}
+
+__noinline __u32 trie_walk6(__u32 entry, __u64 hi, __u64 lo)
+{
+	return trie_walk(1, entry, (struct trie_key){ hi, lo });
+}
+
 /* steps: tables that most addresses need; like ip6 a constant. */
 static __always_inline __u32 trie_lookup(__u32 fib, __u32 ip6, struct trie_key key, int steps)
 {
@@ -144,5 +152,5 @@ static __always_inline __u32 trie_lookup(__u32 fib, __u32 ip6, struct trie_key k
 		if (trie_step(m, &entry, &key))
 			return entry;
 	}
-	return trie_leaf(trie_walk(ip6, entry, key.hi, key.lo));
+	return trie_leaf(ip6 ? trie_walk6(entry, key.hi, key.lo) : trie_walk4(entry, key.hi));
 }

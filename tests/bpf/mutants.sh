@@ -238,7 +238,7 @@ mutants() {
 	trie.h     s/^\tif \(!\(entry & XFIB_TRIE_BLOCK\)\)/\tif (0)/
 	trie.h     s/^\t\tif \(XFIB_TRIE_KIND\(entry\) > XFIB_TRIE_RECORD\)/\t\tif (0)/
 	trie.h     s/^\t\tif \(XFIB_TRIE_KIND\(entry\) == XFIB_TRIE_SKIP\)/\t\tif (0)/
-	trie.h     s/trie_walk\(ip6, entry, key.hi, key.lo\)/trie_walk(ip6, entry, key.hi, 0)/
+	trie.h     s/trie_walk6\(entry, key.hi, key.lo\)/trie_walk6(entry, key.hi, 0)/
 	trie.h     s/trie_walk\(ip6, entry, key.hi, key.lo\)/trie_walk(ip6, entry, 0, key.lo)/
 	trie.h     s/trie_walk\(ip6, entry/trie_walk(0, entry/
 	fib4.h     s/\(__u64\)bpf_ntohl\(addr\) << 32/(__u64)addr << 32/
