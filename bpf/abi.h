@@ -221,7 +221,7 @@ enum xfib_table {
  */
 #define XFIB_TRIE_UNIT	16u
 #define XFIB_TRIE_MAX	(1u << 27) /* bytes of a family */
-#define XFIB_TRIE_PAD	64u	   /* that a record may be read beyond its first byte */
+#define XFIB_TRIE_PAD	128u	   /* that a record may be read beyond its first byte, as the verifier sees it */
 #define XFIB_TRIE_ROOTS (2 * XFIB_FIBS)
 #define XFIB_TRIE_ROOT(fib, ip6) (2 * (fib) + (ip6))
 #define XFIB_TRIE_BLOCK (1u << 31)
