@@ -5,6 +5,7 @@ The router: p0 10.0.0.1/24 and p1 10.0.1.1/24 in a namespace of its own, with th
 neighbours saying the same as the tables.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -673,21 +674,29 @@ def eventually(condition):
     raise AssertionError("waited in vain")
 
 
-@pytest.fixture
-def live(bare):
-    """xfibd runs and is synced; the far ends take redirected frames. Yields the router and xfibd."""
+@contextlib.contextmanager
+def xfibd(router, *argv, stderr=subprocess.DEVNULL):
+    """It runs and is synced; the far ends take redirected frames."""
     for peer in ("h0", "h1"):
-        bare.must("ethtool", "-K", peer, "gro", "on")
-    with subprocess.Popen(["nsenter", f"--net=/run/netns/{bare.name}", XFIBD, "-n", bare.name, "p0", "p1"],
-                          stderr=subprocess.DEVNULL) as daemon:
+        router.must("ethtool", "-K", peer, "gro", "on")
+    with subprocess.Popen(["nsenter", f"--net=/run/netns/{router.name}", XFIBD, "-n", router.name, *argv, "p0", "p1"],
+                          stderr=stderr) as daemon:
         try:
-            eventually(lambda: bare.xfib("status").returncode == 0 and bare.json("status")["sync"]["state"] == "synced"
-                       and all(l3if["egress"] for l3if in bare.json("status")["l3ifs"]))
-            yield bare, daemon
+            eventually(lambda: router.xfib("status").returncode == 0
+                       and router.json("status")["sync"]["state"] == "synced"
+                       and all(l3if["egress"] for l3if in router.json("status")["l3ifs"]))
+            yield daemon
         finally:
             daemon.kill()
             daemon.wait()
-            bare.xfib("detach", "--all")
+            router.xfib("detach", "--all")
+
+
+@pytest.fixture
+def live(bare):
+    """Yields the router and its xfibd."""
+    with xfibd(bare) as daemon:
+        yield bare, daemon
 
 
 def test_the_daemons_tables_agree_with_the_kernel(live):
@@ -746,6 +755,27 @@ def test_verify_does_not_mistake_a_change_for_a_mismatch(live):
         assert router.json("verify", "--samples", "5000")["mismatches"] == 0
         assert batch.wait() == 0
     router.must("ip", "route", "replace", "198.51.100.0/24", "via", "10.0.1.2")
+
+
+def test_a_full_table_is_logged_once_and_once_more_when_it_has_room(bare, tmp_path):
+    def routes(verb):
+        bare.must("ip", "-batch", "-", input="".join(f"route {verb} 10.9.{i}.0/24 via 10.0.1.2\n" for i in range(40)))
+
+    def lines():
+        return [line for line in log.read_text().splitlines() if "room" in line]
+
+    log = tmp_path / "log"
+    with log.open("w") as stderr, xfibd(bare, "--routes4", "30", stderr=stderr):
+        routes("add")
+        eventually(lines)
+        first = time.monotonic()
+        assert re.match(r"xfibd: \d+ IPv4 routes found no room .* --routes4 above 30$", lines()[0])
+        for verb in ("del", "add", "del"):
+            routes(verb)
+            time.sleep(1.5)
+        assert len(lines()) == 1 or time.monotonic() > first + 9
+        eventually(lambda: lines()[1:])
+        assert lines()[1:] == ["xfibd: all IPv4 routes have room again"]
 
 
 def test_status_tells_that_the_daemon_died(live):
