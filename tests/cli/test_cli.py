@@ -318,8 +318,11 @@ def test_attach_and_detach_tell_the_ports_that_there_are(router):
 
 
 def test_lookup_of_what_the_kernel_has_no_words_for_shows_what_xdp_does(router):
-    document = json.loads(router.must(XFIB, "-n", router.name, "-j", "lookup", "ff02::1"))
+    document = router.json("lookup", "ff02::1")
     assert document["verdict"] == "punt_ip6_destination"
+    assert document["kernel"] == {"type": None, "dev": None, "via": None, "error": "Message too long"}
+    text = router.must(XFIB, "-n", router.name, "lookup", "ff02::1")
+    assert "punt_ip6_destination" in text and "kernel  - (it cannot be asked: Message too long)" in text
 
 
 def test_detach_of_what_is_no_port_fails(router):
@@ -558,7 +561,7 @@ def test_lookup_of_a_forwarded_packet(router):
     assert answer["verdict"] == "forwarded" and answer["reason"] is None
     assert answer["prefix"] == "198.51.100.0/24"
     assert answer["nexthop"] == {"dev": "p1", "via": "10.0.1.2", "lladdr": "02:00:00:00:00:02", "mtu": 1500}
-    assert answer["kernel"] == {"type": "unicast", "dev": "p1", "via": "10.0.1.2"}
+    assert answer["kernel"] == {"type": "unicast", "dev": "p1", "via": "10.0.1.2", "error": None}
     assert answer["agree"] is True
     assert answer["src"].startswith("10.0.0.") and answer["src"] not in ("10.0.0.0", "10.0.0.1", "10.0.0.255")
 
