@@ -347,6 +347,18 @@ def test_output_that_cannot_be_written_is_a_failure(router):
     assert "No space left" in one_line(result)
 
 
+def test_a_port_that_the_daemon_has_not_seen_yet_or_any_more_is_told_so(router):
+    def reason():
+        return next(port["reason"] for port in router.json("status")["ports"] if port["ifname"] == "t0")
+
+    router.must("ip", "link", "add", "t0", "type", "veth", "peer", "name", "t1")
+    router.must(XFIB, "-n", router.name, "attach", "t0")
+    assert reason() == "xfibd has not seen it yet: it looks every second"
+    router.must("ip", "link", "del", "t0")
+    assert reason() == "the interface has just left this network namespace"
+    router.must(XFIB, "-n", router.name, "detach", "t0")
+
+
 # --- attach, detach ----------------------------------------------------------------------------------
 
 
@@ -780,6 +792,16 @@ def test_a_full_table_is_logged_once_and_once_more_when_it_has_room(bare, tmp_pa
         assert len(lines()) == 1 or time.monotonic() > first + 9
         eventually(lambda: lines()[1:])
         assert lines()[1:] == ["xfibd: all IPv4 routes have room again"]
+
+
+def test_status_counts_how_often_all_was_read_again(bare):
+    with xfibd(bare, "--hold", "1") as daemon:
+        assert "read again" not in bare.must(XFIB, "-n", bare.name)
+        daemon.send_signal(signal.SIGSTOP)
+        time.sleep(2)
+        daemon.send_signal(signal.SIGCONT)
+        eventually(lambda: "all tables read again: 1; differences that an audit repaired: 0\n"
+                   in bare.must(XFIB, "-n", bare.name))
 
 
 def test_status_tells_that_the_daemon_died(live):
