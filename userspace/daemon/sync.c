@@ -53,7 +53,8 @@ static void apply(const struct event *ev, void *arg)
 	if (ev->dump)
 		return;
 	d->sync.look |= ev->kind == EVENT_LINK || ev->kind == EVENT_ADDR;
-	d->sync.tell |= ev->kind == EVENT_LINK || ev->kind == EVENT_RULE || ev->kind == EVENT_NETCONF;
+	d->sync.tell |=
+		ev->kind == EVENT_LINK || ev->kind == EVENT_RULE || ev->kind == EVENT_NETCONF;
 }
 
 /* --- dumps ------------------------------------------------------------------------------------ */
