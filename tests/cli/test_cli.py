@@ -146,12 +146,13 @@ def test_an_unknown_word_is_a_usage_error(bare):
     assert "unknown word 'frobnicate'" in result.stderr
 
 
-@pytest.mark.parametrize("typed, meant", [("detahc", "detach"), ("stat", "stats"), ("sttaus", "status"),
-                                          ("neighbour", None), ("look", "lookup"), ("x", None)])
-def test_a_mistyped_word_is_answered_with_the_nearest(bare, typed, meant):
+@pytest.mark.parametrize("typed, meant", [("detahc", "'detach'"), ("stat", "'status' or 'stats'"),
+                                          ("statsu", "'status' or 'stats'"), ("neighbours", "'neigh'"),
+                                          ("look", "'lookup'"), ("x", None), ("", None), ("s" * 40, None)])
+def test_a_mistyped_word_is_answered_with_all_that_may_have_been_meant(bare, typed, meant):
     result = bare.xfib(typed)
     assert result.returncode == 2
-    found = re.search(r"did you mean '(\w+)'", result.stderr)
+    found = re.search(r"did you mean (.+)\?", result.stderr)
     assert (found.group(1) if found else None) == meant
 
 
@@ -331,8 +332,11 @@ def test_attach_and_detach_tell_the_ports_that_there_are(router):
 
 
 def test_lookup_of_what_the_kernel_has_no_words_for_shows_what_xdp_does(router):
-    document = json.loads(router.must(XFIB, "-n", router.name, "-j", "lookup", "ff02::1"))
+    document = router.json("lookup", "ff02::1")
     assert document["verdict"] == "punt_ip6_destination"
+    assert document["kernel"] == {"type": None, "dev": None, "via": None, "error": "Message too long"}
+    text = router.must(XFIB, "-n", router.name, "lookup", "ff02::1")
+    assert "punt_ip6_destination" in text and "kernel  - (it cannot be asked: Message too long)" in text
 
 
 def test_detach_of_what_is_no_port_fails(router):
@@ -354,6 +358,18 @@ def test_output_that_cannot_be_written_is_a_failure(router):
                                 stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert result.returncode == 1
     assert "No space left" in one_line(result)
+
+
+def test_a_port_that_the_daemon_has_not_seen_yet_or_any_more_is_told_so(router):
+    def reason():
+        return next(port["reason"] for port in router.json("status")["ports"] if port["ifname"] == "t0")
+
+    router.must("ip", "link", "add", "t0", "type", "veth", "peer", "name", "t1")
+    router.must(XFIB, "-n", router.name, "attach", "t0")
+    assert reason() == "xfibd has not seen it yet: it looks every second"
+    router.must("ip", "link", "del", "t0")
+    assert reason() == "the interface has just left this network namespace"
+    router.must(XFIB, "-n", router.name, "detach", "t0")
 
 
 # --- attach, detach ----------------------------------------------------------------------------------
@@ -640,7 +656,7 @@ def test_lookup_of_a_forwarded_packet(router):
     assert answer["verdict"] == "forwarded" and answer["reason"] is None
     assert answer["prefix"] == ("198.51.100.0/24" if router.engine == "lpm" else "198.51.100.0/25")
     assert answer["nexthop"] == {"dev": "p1", "via": "10.0.1.2", "lladdr": "02:00:00:00:00:02", "mtu": 1500}
-    assert answer["kernel"] == {"type": "unicast", "dev": "p1", "via": "10.0.1.2"}
+    assert answer["kernel"] == {"type": "unicast", "dev": "p1", "via": "10.0.1.2", "error": None}
     assert answer["agree"] is True
     assert answer["src"].startswith("10.0.0.") and answer["src"] not in ("10.0.0.0", "10.0.0.1", "10.0.0.255")
 
@@ -764,26 +780,27 @@ def eventually(condition):
 
 
 @contextlib.contextmanager
-def running(bare, engine):
-    """xfibd runs and is synced; the far ends take redirected frames. Yields it."""
+def xfibd(router, *argv, stderr=subprocess.DEVNULL):
+    """It runs and is synced; the far ends take redirected frames."""
     for peer in ("h0", "h1"):
-        bare.must("ethtool", "-K", peer, "gro", "on")
-    with subprocess.Popen(["nsenter", f"--net=/run/netns/{bare.name}", XFIBD, "-n", bare.name, "--engine", engine,
-                           "p0", "p1"], stderr=subprocess.DEVNULL) as daemon:
+        router.must("ethtool", "-K", peer, "gro", "on")
+    with subprocess.Popen(["nsenter", f"--net=/run/netns/{router.name}", XFIBD, "-n", router.name, *argv, "p0", "p1"],
+                          stderr=stderr) as daemon:
         try:
-            eventually(lambda: bare.xfib("status").returncode == 0 and bare.json("status")["sync"]["state"] == "synced"
-                       and all(l3if["egress"] for l3if in bare.json("status")["l3ifs"]))
+            eventually(lambda: router.xfib("status").returncode == 0
+                       and router.json("status")["sync"]["state"] == "synced"
+                       and all(l3if["egress"] for l3if in router.json("status")["l3ifs"]))
             yield daemon
         finally:
             daemon.kill()
             daemon.wait()
-            bare.xfib("detach", "--all")
+            router.xfib("detach", "--all")
 
 
 @pytest.fixture
 def live(bare, request):
     """The router and its xfibd."""
-    with running(bare, getattr(request, "param", "auto")) as daemon:
+    with xfibd(bare, "--engine", getattr(request, "param", "auto")) as daemon:
         yield bare, daemon
 
 
@@ -813,7 +830,7 @@ def test_both_engines_answer_alike(bare):
              "2001:db9::1"]
     answers, routes, tables = [], [], []
     for engine in ("lpm", "trie"):
-        with running(bare, engine):
+        with xfibd(bare, "--engine", engine):
             answers.append([bare.json("lookup", dst, "iif", "p0") for dst in asked])
             routes.append([bare.json("route", "show", dst) for dst in (*asked, group)])
             tables.append([route["prefix"] for route in bare.json("route")])
@@ -876,6 +893,37 @@ def test_verify_does_not_mistake_a_change_for_a_mismatch(live):
         assert router.json("verify", "--samples", "5000")["mismatches"] == 0
         assert batch.wait() == 0
     router.must("ip", "route", "replace", "198.51.100.0/24", "via", "10.0.1.2")
+
+
+def test_a_full_table_is_logged_once_and_once_more_when_it_has_room(bare, tmp_path):
+    def routes(verb):
+        bare.must("ip", "-batch", "-", input="".join(f"route {verb} 10.9.{i}.0/24 via 10.0.1.2\n" for i in range(40)))
+
+    def lines():
+        return [line for line in log.read_text().splitlines() if "room" in line]
+
+    log = tmp_path / "log"
+    with log.open("w") as stderr, xfibd(bare, "--routes4", "30", stderr=stderr):
+        routes("add")
+        eventually(lines)
+        first = time.monotonic()
+        assert re.match(r"xfibd: \d+ IPv4 routes found no room .* --routes4 above 30$", lines()[0])
+        for verb in ("del", "add", "del"):
+            routes(verb)
+            time.sleep(1.5)
+        assert len(lines()) == 1 or time.monotonic() > first + 9
+        eventually(lambda: lines()[1:])
+        assert lines()[1:] == ["xfibd: all IPv4 routes have room again"]
+
+
+def test_status_counts_how_often_all_was_read_again(bare):
+    with xfibd(bare, "--hold", "1") as daemon:
+        assert "read again" not in bare.must(XFIB, "-n", bare.name)
+        daemon.send_signal(signal.SIGSTOP)
+        time.sleep(2)
+        daemon.send_signal(signal.SIGCONT)
+        eventually(lambda: "all tables read again: 1; differences that an audit repaired: 0\n"
+                   in bare.must(XFIB, "-n", bare.name))
 
 
 def test_status_tells_that_the_daemon_died(live):

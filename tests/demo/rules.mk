@@ -4,3 +4,7 @@
 .PHONY: demo
 demo: all $(TRAFFIC) ## see it forward, in network namespaces of its own (needs root)
 	$(Q)B=$(abspath $(B)) tests/demo/demo.sh
+
+.PHONY: check-demo
+check-demo: all $(TRAFFIC) ## the demo, interrupted: nothing stays behind (root)
+	$(Q)B='$(abspath $(B))' /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/demo

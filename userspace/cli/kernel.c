@@ -75,7 +75,7 @@ const char *kernel_type(const struct nl_answer *answer)
 	case -EXDEV:
 		return "reverse_path";
 	default:
-		return "error";
+		return NULL;
 	}
 }
 

@@ -22,7 +22,7 @@ bool kernel_has_hop(const struct nl_answer *answer, const struct hop *hop);
 struct leg kernel_path(const struct nl_answer *answer);
 bool leg_is_hop(const struct leg *leg, const struct hop *hop);
 
-/* "unicast", "local", "unreachable", ...: an error by the route type that gives it. */
+/* "unicast", "local", "unreachable", ...: an error by the route type that gives it. NULL: it is no answer. */
 const char *kernel_type(const struct nl_answer *answer);
 
 enum { LEG_STRLEN = ADDR_STRLEN + 32 };

@@ -293,6 +293,7 @@ static int ask_kernel(struct lookup *l)
 
 /* --- printing ------------------------------------------------------------------------------- */
 
+/* NULL: the kernel cannot be asked about such a packet. */
 static const char *kernel_type_of(const struct lookup *l)
 {
 	return l->martian ? "martian" : kernel_type(&l->kernel);
@@ -341,13 +342,14 @@ static void print_json(const struct lookup *l)
 	json_t *via = k->has_gateway ? json_addr(k->gateway_family, k->gateway) : json_null();
 
 	json_print(json_pack(
-		"{s:o, s:o, s:s, s:s, s:o, s:s?, s:o, s:{s:s, s:o, s:o}, s:b}", "dst",
+		"{s:o, s:o, s:s, s:s, s:o, s:s?, s:o, s:{s:s?, s:o, s:o, s:s?}, s:b}", "dst",
 		json_addr(l->family, l->dst), "src", json_addr(l->family, l->src), "iif",
 		l->view->intents[l->slot].ifname, "verdict", verdict_name(l->verdict), "reason",
 		json_text(reason(l, buf, sizeof(buf))), "prefix",
 		l->has_prefix ? prefix_format(l->family, l->prefix, l->prefixlen, prefix) : NULL,
 		"nexthop", json_nexthop(l), "kernel", "type", kernel_type_of(l), "dev",
-		json_text(ifname_of(k->oif)), "via", via, "agree", l->agree));
+		json_text(ifname_of(k->oif)), "via", via, "error",
+		kernel_type_of(l) ? NULL : strerror(-k->error), "agree", l->agree));
 }
 
 static void print_text(const struct lookup *l)
@@ -369,7 +371,10 @@ static void print_text(const struct lookup *l)
 	putchar('\n');
 	if (l->verdict != XFIB_FORWARDED)
 		printf("          because: %s\n", reason(l, buf, sizeof(buf)));
-	printf("  kernel  %s", kernel_type_of(l));
+	if (kernel_type_of(l))
+		printf("  kernel  %s", kernel_type_of(l));
+	else
+		printf("  kernel  - (it cannot be asked: %s)", strerror(-l->kernel.error));
 	if (l->kernel.oif)
 		printf(" %s", leg_text(&path, leg));
 	printf("\n  agree   %s\n", l->agree ? "yes" : "NO");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The command line: options, then a word from the table below; no word means status. Words are
- * whole words only; a mistyped one is answered with the nearest.
+ * whole words only; a mistyped one is answered with those that may have been meant.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -135,23 +135,27 @@ static unsigned int distance(const char *a, const char *b)
 	return row[len];
 }
 
-/* The word that was probably meant: at most two slips, or the only one that begins so. NULL: none. */
-static const char *nearest_word(const char *name)
+static bool begins_with(const char *text, const char *prefix)
 {
-	unsigned int best = 3, d;
-	const char *found = NULL;
+	return *prefix && !strncmp(text, prefix, strlen(prefix));
+}
 
-	for (int i = 0; i < WORDS; i++) {
-		d = distance(words[i].name, name);
-		if (d < best && d < strlen(words[i].name)) {
-			best = d;
-			found = words[i].name;
-		}
-	}
-	for (int i = 0; i < WORDS && !found; i++)
-		if (*name && !strncmp(words[i].name, name, strlen(name)))
-			found = words[i].name;
-	return found;
+/* Whether a word may have been meant: at most two slips, or one is the beginning of the other. */
+static bool is_near(const char *word, const char *name)
+{
+	return distance(word, name) <= 2 || begins_with(word, name) || begins_with(name, word);
+}
+
+static const char *near_words(const char *name, char *list, size_t size)
+{
+	size_t len = 0;
+
+	*list = '\0';
+	for (int i = 0; i < WORDS; i++)
+		if (is_near(words[i].name, name) && len < size)
+			len += snprintf(list + len, size - len, "%s'%s'",
+					len ? " or " : ", did you mean ", words[i].name);
+	return list;
 }
 
 struct top {
@@ -163,11 +167,11 @@ struct top {
 
 static void take_word(struct argp_state *state, struct top *top, const char *name)
 {
-	const char *near = nearest_word(name);
+	char list[128];
 
 	top->word = find_word(name);
-	if (!top->word && near)
-		argp_error(state, "unknown word '%s', did you mean '%s'?", name, near);
+	if (!top->word && *near_words(name, list, sizeof(list)))
+		argp_error(state, "unknown word '%s'%s?", name, list);
 	else if (!top->word)
 		argp_error(state, "unknown word '%s'", name);
 	top->args = state->argv + state->next;

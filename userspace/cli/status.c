@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* xfib status: is it forwarding, and if not, why; per family, per port, per interface. */
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +54,22 @@ static bool port_enabled(const struct view *v, int slot)
 	       v->gen->ports[slot].flags & XFIB_PORT_ENABLED;
 }
 
+/* Between an attachment, or the loss of one, and the next look of xfibd. */
+static const char *unsettled_reason(const struct view *v, const struct xfib_intent *port)
+{
+	char name[IF_NAMESIZE];
+
+	if (port->attach == XFIB_DETACHED)
+		return "xfibd has not attached it yet";
+	if (!if_indextoname(port->ifindex, name))
+		return "the interface has just left this network namespace";
+	if (v->status->sync == XFIB_SYNC_DUMPING)
+		return "xfibd is still reading the kernel's tables";
+	if (!view_l3if(v, port->ifindex))
+		return "xfibd has not seen it yet: it looks every second";
+	return "not enabled by xfibd";
+}
+
 /* Why a port as such does not forward; "" if it does. */
 static const char *port_reason(const struct view *v, int slot, char *buf, size_t size)
 {
@@ -60,7 +77,7 @@ static const char *port_reason(const struct view *v, int slot, char *buf, size_t
 		return v->intents[slot].error;
 	if (!v->open && !v->alive)
 		return view_dead_reason(v, buf, size);
-	return port_enabled(v, slot) ? "" : "not enabled by xfibd";
+	return port_enabled(v, slot) ? "" : unsettled_reason(v, &v->intents[slot]);
 }
 
 /* ... or what of its traffic does not, as its interface says. */
@@ -206,7 +223,7 @@ static void print_daemon(const struct view *v)
 	printf("xfibd %s, instance %s, pid %u, tables %s (confirmed %lld ms ago)\n",
 	       s->daemon_version, v->instance->name, s->pid, sync_name(v), v->age_ms);
 	if (s->resyncs || s->drift)
-		printf("tables read again after lost messages: %llu; differences that an audit repaired: %llu\n",
+		printf("all tables read again: %llu; differences that an audit repaired: %llu\n",
 		       s->resyncs, s->drift);
 }
 

@@ -346,7 +346,7 @@ static int make_example(struct verify *v, const struct suspect *s, struct exampl
 	addr_format(s->host.family, s->host.addr, e->dst);
 	for (unsigned int i = 0; i < leaf->hops; i++)
 		append(e->xfib, sizeof(e->xfib), hop_text(&leaf->hop[i], hop));
-	append(e->kernel, sizeof(e->kernel), kernel_type(&v->answer));
+	append(e->kernel, sizeof(e->kernel), kernel_type(&v->answer) ?: "-");
 	for (unsigned int i = 0; i < v->answer.legs; i++)
 		append(e->kernel, sizeof(e->kernel), leg_text(&v->answer.leg[i], leg));
 	return 0;

@@ -101,7 +101,10 @@ struct daemon {
 	__u64 start_ns, synced_ms;
 	__u64 extended_ns; /* when the deadline was moved last, 0: fast path off */
 	__u64 generation, resyncs, drift;
-	__u32 overflow[FAMILIES]; /* as the log has it: 0 if all have room */
+	struct room {
+		bool full; /* as the log has it */
+		__u64 logged_ns;
+	} room4, room6, nexthop_room, neigh_room;
 	__u64 lag_us;	  /* longest turn since the last status */
 };
 

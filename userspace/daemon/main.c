@@ -241,22 +241,56 @@ static void on_beat(void *arg)
 	deadman_extend(arg);
 }
 
+enum { ROOM_QUIET_S = 10 };
+
+/* Whether the log does not have it yet. A table that fills and empties all the time is not told each time. */
+static bool room_news(struct room *room, bool full)
+{
+	__u64 now = now_ns();
+
+	if (full == room->full ||
+	    (room->logged_ns && now - room->logged_ns < ROOM_QUIET_S * 1000000000ull))
+		return false;
+	*room = (struct room){ full, now };
+	return true;
+}
+
+static void log_routes(const struct fib_family *ff, char family, struct room *room)
+{
+	if (!room_news(room, ff->overflow))
+		return;
+	if (ff->overflow)
+		log_warning(
+			"%u IPv%c routes found no room and stay in the kernel: restart with --routes%c above %u",
+			ff->overflow, family, family, ff->capacity);
+	else
+		log_info("all IPv%c routes have room again", family);
+}
+
 /* What status shows, in the log when it begins and when it is over. */
 static void log_room(struct daemon *d)
 {
-	for (int f = 0; f < FAMILIES; f++) {
-		const struct fib_family *ff = &d->fib.family[f];
+	const struct fib *fib = &d->fib;
+	bool neighs_full =
+		fib->neigh_overflow && fib->neighs.live > fib->neighs.last - fib->neighs.first;
 
-		if (!ff->overflow == !d->overflow[f])
-			continue;
-		d->overflow[f] = ff->overflow;
-		if (ff->overflow)
+	log_routes(&fib->family[IP4], '4', &d->room4);
+	log_routes(&fib->family[IP6], '6', &d->room6);
+	if (room_news(&d->nexthop_room, fib->starved)) {
+		if (fib->starved)
 			log_warning(
-				"%u IPv%c routes found no room and stay in the kernel: restart with --routes%c above %u",
-				ff->overflow, f == IP4 ? '4' : '6', f == IP4 ? '4' : '6',
-				ff->capacity);
+				"%u next hops found no room: their routes stay in the kernel, there is room for %u",
+				fib->starved, XFIB_NH_LAST - XFIB_NH_FIRST + 1);
 		else
-			log_info("all IPv%c routes have room again", f == IP4 ? '4' : '6');
+			log_info("all next hops have room again");
+	}
+	if (room_news(&d->neigh_room, neighs_full)) {
+		if (neighs_full)
+			log_warning(
+				"neighbours found no room: packets to them stay in the kernel, there is room for %u",
+				XFIB_NEIGHS_MAX);
+		else
+			log_info("neighbours have room again");
 	}
 }
 

@@ -64,7 +64,8 @@ int nl_dump_all(enum nl_table table, nl_event_fn fn, void *arg);
  * What the kernel would do with a packet: RTM_GETROUTE with RTM_F_FIB_MATCH unset, i.e. the result
  * for this very destination. src may be NULL, iif 0 = locally sent. type is RTN_*; for an error that
  * the kernel answers as one (no route, unreachable, prohibit, blackhole, a martian source) *answer
- * says so in `error` (-ENETUNREACH, -EHOSTUNREACH, -EACCES, -EINVAL, -EXDEV) and 0 is returned.
+ * says so in `error` (-ENETUNREACH, -EHOSTUNREACH, -EACCES, -EINVAL, -EXDEV, or -EMSGSIZE, which is no
+ * answer: the kernel has no words for it) and 0 is returned.
  */
 struct nl_answer {
 	int error;
