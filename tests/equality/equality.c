@@ -22,6 +22,7 @@ enum {
 	GROWTH = 20,   /* percent of memory that a day may cost */
 	BYTES = 64 << 20,
 	SMALL_BYTES = 8 << 20,
+	MANY = 1000000, /* updates from which on it is told how it goes */
 };
 
 struct options {
@@ -330,7 +331,7 @@ static void lives_on(const struct set *s, const struct options *o)
 	for (unsigned long i = 1; i <= o->churn; i++) {
 		put(&w, daily_change(&all, &there));
 		most = used(&w) > most ? used(&w) : most;
-		if (o->full && i % hour == 0)
+		if (o->churn >= MANY && i % hour == 0)
 			print_life(&w, there);
 	}
 	print_life(&w, there);
