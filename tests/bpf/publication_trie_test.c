@@ -26,6 +26,7 @@
 enum {
 	FIB = 5,
 	FLAPS = 64,
+	FEW = 6, /* ... where a mistake is to be met soon */
 	OTHERS = 2000,
 	PHASE = 4000, /* changes for which others grow more, or fewer */
 	GRACE = 512,  /* changes between two grace periods */
@@ -60,6 +61,7 @@ struct side {
 struct run {
 	struct router *router;
 	bool no_grace;
+	unsigned int flaps; /* in use */
 	struct side side[FAMILIES];
 	__u64 rng;
 	atomic_bool stop;
@@ -226,7 +228,7 @@ static void pass_grace(struct run *run)
 
 static void change_flap(struct run *run, struct side *s)
 {
-	unsigned int n = chance(run, FLAPS);
+	unsigned int n = chance(run, run->flaps);
 	struct flap *flap = &s->flap[n];
 	unsigned long version = atomic_load(&flap->begun) + 1;
 
@@ -277,7 +279,7 @@ static bool was_so(unsigned int n, __u32 leaf, unsigned long from, unsigned long
 static void read_once(struct run *run, unsigned int i)
 {
 	static struct pkt out;
-	unsigned int n = i / FAMILIES % FLAPS;
+	unsigned int n = i / FAMILIES % run->flaps;
 	struct side *s = &run->side[i % FAMILIES];
 	struct flap *flap = &s->flap[n];
 	unsigned long from = atomic_load(&flap->done);
@@ -353,11 +355,12 @@ static void report(const struct run *run, const char *name)
 	       run->wrong ? ", first: " : "", run->example);
 }
 
-static struct run *new_run(void)
+static struct run *new_run(unsigned int flaps)
 {
 	struct run *run = calloc(1, sizeof(*run));
 
 	assert_non_null(run);
+	run->flaps = flaps;
 	return run;
 }
 
@@ -366,7 +369,7 @@ static void test_holds(void **state)
 	const char *objects[] = { options.object, options.wide };
 
 	for (int o = 0; o < 2; o++) {
-		struct run *run = new_run();
+		struct run *run = new_run(FLAPS);
 
 		run_for(run, objects[o], options.seconds, 1);
 		report(run, o ? "with wider windows" : "the program");
@@ -379,7 +382,7 @@ static void test_holds(void **state)
 
 static void must_break(bool no_grace)
 {
-	struct run *run = new_run();
+	struct run *run = new_run(FEW);
 
 	run->no_grace = no_grace;
 	run_for(run, options.wide, RACE_PATIENCE, 1);
