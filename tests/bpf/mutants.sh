@@ -217,8 +217,14 @@ mutants() {
 	trie.h     s/if \(\*entry & XFIB_TRIE_BLOCK\)/if (0)/
 	trie.h     s/if \(\*entry & XFIB_TRIE_BLOCK\)/if (1)/
 	trie.h     s/TRIE_STEPS = 34/TRIE_STEPS = 26/
-	trie.h     s/trie_memory\(ip6 & 1\)/trie_memory(0)/
-	trie.h     s/trie_memory\(ip6 & 1\)/trie_memory(1)/
+	trie.h     s/trie_walk\(0, entry/trie_walk(1, entry/
+	trie.h     s/trie_walk\(1, entry/trie_walk(0, entry/
+	trie.h     s/trie_key\)\{ hi, lo \}/trie_key){ hi, 0 }/
+	trie.h     s/trie_key\)\{ hi, 0 \}/trie_key){ 0, hi }/
+	trie.h     s/ip6 \? trie_walk6\(entry, key.hi, key.lo\) : //
+	trie.h     s/trie_walk6\(entry, key.hi, key.lo\)/trie_walk6(entry, key.hi, 0)/
+	trie.h     s/trie_walk6\(entry, key.hi, key.lo\)/trie_walk6(entry, 0, key.lo)/
+	trie.h     s/ : trie_walk4\(entry, key.hi\)/ : trie_walk6(entry, key.hi, 0)/
 	trie.h     s/^\t\tif \(!\(entry & XFIB_TRIE_BLOCK\)\)/\t\tif (0)/
 	trie.h     s/^\t\tif \(kind > XFIB_TRIE_RECORD\)/\t\tif (0)/
 	trie.h     s/^\t\tif \(kind > XFIB_TRIE_RECORD\)/\t\tif (kind > XFIB_TRIE_RECORD + 1)/
@@ -238,9 +244,6 @@ mutants() {
 	trie.h     s/^\tif \(!\(entry & XFIB_TRIE_BLOCK\)\)/\tif (0)/
 	trie.h     s/^\t\tif \(XFIB_TRIE_KIND\(entry\) > XFIB_TRIE_RECORD\)/\t\tif (0)/
 	trie.h     s/^\t\tif \(XFIB_TRIE_KIND\(entry\) == XFIB_TRIE_SKIP\)/\t\tif (0)/
-	trie.h     s/trie_walk6\(entry, key.hi, key.lo\)/trie_walk6(entry, key.hi, 0)/
-	trie.h     s/trie_walk\(ip6, entry, key.hi, key.lo\)/trie_walk(ip6, entry, 0, key.lo)/
-	trie.h     s/trie_walk\(ip6, entry/trie_walk(0, entry/
 	fib4.h     s/\(__u64\)bpf_ntohl\(addr\) << 32/(__u64)addr << 32/
 	fib4.h     s/\(__u64\)bpf_ntohl\(addr\) << 32/bpf_ntohl(addr)/
 	fib4.h     s/trie_lookup\(fib, 0/trie_lookup(fib, 1/
