@@ -3,7 +3,8 @@
 #
 # Do the tests notice? For each mutant below: the program is built with that one change, and the tests
 # of this directory run on it until one fails (killed) or all pass (survived: a test is missing). A
-# mutant that the kernel's verifier refuses is killed by it. Run by hand: `make mutants`, a minute or two.
+# mutant that the kernel's verifier refuses is killed by it. Run by hand: `make mutants`, some minutes, or
+# `make mutants ONLY=REGEX` for those that match.
 # Exit code 1 if any survived.
 set -u
 
@@ -297,7 +298,7 @@ export B BPF_CC tests engines
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-mutants | xargs -d '\n' -P "$(nproc)" -I{} bash -c 'mutant "$1"' _ {} | tee "$log"
-echo "$(mutants | wc -l) mutants: $(grep -c '^killed' "$log") killed, $(grep -c '^SURVIVED' "$log") survived," \
+mutants | grep -E -e "${ONLY:-.}" | xargs -d '\n' -P "$(nproc)" -I{} bash -c 'mutant "$1"' _ {} | tee "$log"
+echo "$(grep -c '^    ' "$log") mutants: $(grep -c '^killed' "$log") killed, $(grep -c '^SURVIVED' "$log") survived," \
 	"$(grep -c '^BROKEN' "$log") do not build"
 ! grep -qE '^(SURVIVED|BROKEN)' "$log"

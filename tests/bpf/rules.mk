@@ -32,7 +32,7 @@ check-bpf: $(BPFTESTS) $(BPFTEST_OBJS) ## golden packets and tables through the 
 # By hand: are the tests sharp? (BPF_CC: see variant.sh.)
 .PHONY: mutants
 mutants: $(BPFTESTS) $(BPFTEST_OBJS) ## break the program in many ways and see that a test notices (root)
-	$(Q)B='$(B)' $(BPF_CC) tests/bpf/mutants.sh
+	$(Q)B='$(B)' ONLY='$(ONLY)' $(BPF_CC) tests/bpf/mutants.sh
 
 RACE_COMMON := $(addprefix $(B)/tests/bpf/,race.o router.o pkt.o)
 RACES       := $(addprefix $(B)/tests/bpf/,publication_test publication_trie_test)
