@@ -230,7 +230,7 @@ def test_a_daemon_for_what_can_never_be_a_port_fails_and_leaves_nothing(bare, if
 @pytest.mark.parametrize("program", ([XFIB, "attach"], [XFIBD]))
 @pytest.mark.parametrize("ifname", ("averyveryverylongname", "a/b", "a b", "a:1", ""))
 def test_what_can_be_no_name_of_an_interface_is_a_usage_error(bare, program, ifname):
-    result = bare.run("timeout", "10", *program, ifname)
+    result = bare.run("timeout", "10", *program, "-n", bare.name, ifname)
     assert result.returncode == 2
     assert "no name of an interface" in result.stderr
 
