@@ -148,8 +148,9 @@ mutants() {
 	nexthop.h  s/return nh.arg == f->in->ifindex;/return true;/
 	nexthop.h  s/tag & XFIB_NEIGH_L3IF\].ifindex == f->in->ifindex/tag \& XFIB_NEIGH_L3IF].ifindex/
 	nexthop.h  s/nh.kind == XFIB_NH_ADJACENCY &&$//
-	nexthop.h  s/own4\[bit >> 6 & \(XFIB_OWN_BITS \/ 64 - 1\)\] >> \(bit & 63\) & 1 &&/0 \&\&/
-	nexthop.h  s/fib4_lookup\(f->in->fib, addr\) == XFIB_PUNT_LOCAL/true/
+	nexthop.h  s/if \(!\(own4\[bit >> 6 .*/if (1)/
+	nexthop.h  s/if \(!\(own4\[bit >> 6 .*/if (0)/
+	nexthop.h  s/nexthop_of_leaf\(fib4_lookup\(f->in->fib, addr\), f->in->fib, 0\).kind ==/1 ||/
 	nexthop.h  s/return XFIB_PUNT_IP4_OWN_SOURCE;/;/
 	nexthop.h  s/adj->egress->mtu6, false/adj->egress->mtu4, false/
 	nexthop.h  s/adj->egress->mtu6, false/adj->egress->mtu6, f->in->flags \& XFIB_L3IF_HAIRPIN/
@@ -174,7 +175,7 @@ mutants() {
 	xfib.bpf.c s/rewrite_ip6\(&f\);//
 	xfib.bpf.c s/count_tx\(c, adj.egress->port, f.len\);//
 	xfib.bpf.c s/count_tx\(c, adj.egress->port/count_tx(c, f.in->port/
-	xfib.bpf.c s/bpf_redirect_map\(&tx, adj.egress->port/bpf_redirect_map(\&tx, 63/
+	xfib.bpf.c s/bpf_redirect_map\(&tx, adj->egress->port/bpf_redirect_map(\&tx, 63/
 	xfib.bpf.c s/verdict == XFIB_DROP_BLACKHOLE \? XDP_DROP : XDP_PASS/XDP_PASS/
 	xfib.bpf.c s/verdict == XFIB_DROP_BLACKHOLE \? XDP_DROP/verdict == XFIB_PUNT_BLACKHOLE ? XDP_DROP/
 	trie.h     s/ip6 \? trie6 : trie4/trie4/
